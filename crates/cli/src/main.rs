@@ -1,0 +1,3 @@
+//! The `anchorite` command.
+
+fn main() {}

@@ -1,0 +1,24 @@
+//! The nouns of Anchorite, without any I/O.
+//!
+//! A [`Case`] is a schema, initial rows, sessions with their statements and the order in which they are
+//! submitted. Running a case on a target gives a [`Run`]: everything that happened, in order. A
+//! [`Verdict`] is what an oracle says about a run. Everything here is a plain value: no connection, no
+//! clock, no file. The text forms (`.case` files and PostgreSQL's isolation `.spec` files) are parsed and
+//! printed here too, because a case *is* its text.
+
+pub mod case;
+pub mod level;
+pub mod product;
+pub mod run;
+pub mod value;
+pub mod verdict;
+
+pub use case::{Case, Header, SessionIndex, Statement, Step};
+pub use level::Level;
+pub use product::{Product, TargetInfo};
+pub use run::{
+    Answer, Blocker, BlockingKnowledge, DbError, Ending, ErrorClass, Event, Notice, Outcome, Rows,
+    Run, SessionInfo,
+};
+pub use value::Value;
+pub use verdict::Verdict;

@@ -1,0 +1,195 @@
+//! Everything that happened when a case ran, in the order in which it happened.
+
+use crate::{Case, Level, SessionIndex, TargetInfo, Value};
+
+/// A table of typed rows: one result set, or the contents of one table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Column names as the server gave them.
+    pub columns: Vec<String>,
+    /// The rows in the order of arrival.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// A message that a server sends beside its answer (PostgreSQL NOTICE, WARNING, ...).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// `NOTICE`, `WARNING`, ...
+    pub severity: String,
+    /// The text.
+    pub message: String,
+}
+
+/// A statement's successful answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The result sets, in order; a statement may have several (`CALL`) or none.
+    pub results: Vec<Rows>,
+    /// Affected rows as the server counts them; `None` where it gave no count.
+    pub affected: Option<u64>,
+    /// PostgreSQL's command tag (`COMMIT`, `ROLLBACK`, `UPDATE 3`); `None` elsewhere.
+    pub tag: Option<String>,
+    /// NOTICEs that arrived with it.
+    pub notices: Vec<Notice>,
+    /// Whether the session is inside a transaction afterwards, if the server says so.
+    pub in_transaction: Option<bool>,
+}
+
+/// What kind of failure an error is, whatever the product's code for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorClass {
+    /// The server chose this transaction as a deadlock's victim.
+    Deadlock,
+    /// The server could not serialize the transaction (SQLSTATE 40001 and kin).
+    Serialization,
+    /// A wait for a lock took longer than allowed, or waiting was not wanted (`NOWAIT`).
+    LockTimeout,
+    /// A constraint was violated.
+    Constraint,
+    /// The row was changed after the transaction's snapshot (first updater or committer wins).
+    Conflict,
+    /// The connection is gone.
+    ConnectionLost,
+    /// Anything else.
+    Other,
+}
+
+impl ErrorClass {
+    /// The word of the JSON form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deadlock => "deadlock",
+            Self::Serialization => "serialization",
+            Self::LockTimeout => "lock-timeout",
+            Self::Constraint => "constraint",
+            Self::Conflict => "conflict",
+            Self::ConnectionLost => "connection-lost",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// An error that the server answered. It is data, not a failure of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DbError {
+    /// Its class.
+    pub class: ErrorClass,
+    /// The product's own code (`1213`, `40P01`, `517`).
+    pub code: String,
+    /// The server's message.
+    pub message: String,
+    /// PostgreSQL's severity (`ERROR`, `FATAL`); empty elsewhere.
+    pub severity: String,
+    /// Whether the whole transaction is gone, not only the statement.
+    pub transaction_gone: bool,
+    /// Whether the session is inside a transaction afterwards (PostgreSQL: also a failed one), if known.
+    pub in_transaction: Option<bool>,
+    /// NOTICEs that arrived before the error.
+    pub notices: Vec<Notice>,
+}
+
+/// Who makes a statement wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Blocker {
+    /// Another session of the case.
+    Session(SessionIndex),
+    /// A connection that is none of ours, as the server names it.
+    Outside(String),
+}
+
+/// What became of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Answered without having been blocked.
+    Ok(Answer),
+    /// Waiting for a lock, as the server says. Another event with the same number follows.
+    Blocked {
+        /// By whom; empty where the server does not say.
+        by: Vec<Blocker>,
+        /// What it waits for, in the server's words; empty where it does not say.
+        wait: String,
+    },
+    /// Answered after having been blocked.
+    Resumed(Answer),
+    /// Failed, at once or after having been blocked.
+    Error(DbError),
+    /// Never sent.
+    Skipped {
+        /// Why, in a sentence.
+        reason: String,
+    },
+}
+
+/// One thing that happened to one statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The statement's number in the schedule, 1-based.
+    pub n: usize,
+    /// Whose statement it is.
+    pub session: SessionIndex,
+    /// The statement.
+    pub sql: String,
+    /// What happened.
+    pub outcome: Outcome,
+    /// Microseconds since the first statement was submitted.
+    pub at_us: u64,
+}
+
+/// A session as it really ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its name in the case.
+    pub name: String,
+    /// The level that was asked for; `None` = the target's default.
+    pub level: Option<Level>,
+    /// The level in the server's words, read back before the first statement.
+    pub level_read_back: String,
+}
+
+/// How the run knew that a statement was blocked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlockingKnowledge {
+    /// The server was asked; how, in a few words (`pg_blocking_pids`).
+    Asked(String),
+    /// The server could not be asked, so silence of this many milliseconds counted as blocked.
+    Timeout {
+        /// Milliseconds of silence.
+        silence_ms: u64,
+        /// Why it could not be asked.
+        reason: String,
+    },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Every statement got its event and the final state was read.
+    Complete,
+    /// The server went away; the sentence says when.
+    TargetLost(String),
+}
+
+/// Everything that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The case that ran.
+    pub case: Case,
+    /// Where.
+    pub target: TargetInfo,
+    /// The level asked for in all sessions, if one was.
+    pub level: Option<Level>,
+    /// The sessions, indexed like [`Case::sessions`].
+    pub sessions: Vec<SessionInfo>,
+    /// How blocking was known.
+    pub blocking: BlockingKnowledge,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// Tables and their rows after everything open was rolled back, read by a fresh session.
+    pub final_state: Vec<(String, Rows)>,
+    /// Answers of the case's `check` statements.
+    pub checks: Vec<(String, Result<Answer, DbError>)>,
+    /// Things worth knowing that are no events: sessions rolled back at the end, limits reached.
+    pub notes: Vec<String>,
+    /// How it ended.
+    pub ending: Ending,
+}

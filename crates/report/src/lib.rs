@@ -1,0 +1,1 @@
+//! Runs as text, JSON, Markdown and JUnit.

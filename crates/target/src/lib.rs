@@ -1,0 +1,179 @@
+//! The only crate that opens connections: drivers, error classes and lock probes, one file per DBMS.
+//!
+//! The stage needs few things of a DBMS, and these traits are all of them:
+//!
+//! * [`Target`]: one endpoint. It knows its version and its levels and makes a [`Schema`].
+//! * [`Schema`]: a place of the run's own on that endpoint. It opens sessions, lists its tables, and is
+//!   dropped at the end. Nothing outside it is touched.
+//! * [`Session`]: one connection. A statement is *submitted* without waiting and later *polled*: the
+//!   stage keeps several sessions going at once from a single thread.
+//! * [`Watcher`]: asks the server who waits for whom, right now.
+//!
+//! A database error is data ([`Reply::Err`]); a [`TargetError`] means that the endpoint could not be
+//! used at all.
+
+mod wait;
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
+
+pub use wait::{execute, wait_readable};
+
+/// What a statement was answered with.
+pub type Reply = Result<Answer, DbError>;
+
+/// What a server calls a connection: backend pid, thread id, session number.
+pub type ConnectionId = u64;
+
+/// Why an endpoint could not be used. Never contains a password.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// No connection, wrong password, protocol error while connecting.
+    #[error("cannot connect to {endpoint}: {reason}")]
+    Connect {
+        /// Where to, without password.
+        endpoint: String,
+        /// The server's or the system's words.
+        reason: String,
+    },
+    /// The target has no such level.
+    #[error("{target} has no isolation level '{level}'; it has: {available}")]
+    UnsupportedLevel {
+        /// The target.
+        target: String,
+        /// The level that was asked for.
+        level: Level,
+        /// The levels that it has.
+        available: String,
+    },
+    /// The target accepted a level and runs another one.
+    #[error("{target} was asked for {asked} and runs {read_back}")]
+    LevelMismatch {
+        /// The target.
+        target: String,
+        /// The level that was asked for.
+        asked: Level,
+        /// What the session said afterwards.
+        read_back: String,
+    },
+    /// Preparing the endpoint failed: schema, settings, reading tables.
+    #[error("cannot prepare {target}: {reason}")]
+    Prepare {
+        /// The target.
+        target: String,
+        /// What failed.
+        reason: String,
+    },
+}
+
+/// One endpoint: product, version, how to connect.
+pub trait Target: Send + Sync {
+    /// Product and version, as the server says.
+    fn info(&self) -> &TargetInfo;
+
+    /// The levels that it really has, weakest first.
+    fn levels(&self) -> &[Level];
+
+    /// Creates a schema of the run's own. Dropping the box drops the schema.
+    fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError>;
+}
+
+/// A schema (database, file) that this run created and nobody else uses.
+pub trait Schema: Send {
+    /// Its name on the server.
+    fn name(&self) -> &str;
+
+    /// Opens a session inside the schema, at this level (`None` = the target's default), and reads the
+    /// level back. The session's lock waits are limited by `lock_wait`.
+    fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError>;
+
+    /// A connection to ask who waits for whom. An error means that the server cannot be asked, for
+    /// instance for lack of rights; the stage then falls back to a timeout and says so.
+    fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError>;
+
+    /// The base tables of the schema in name order.
+    fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError>;
+
+    /// `name` quoted for use in a statement.
+    fn quote(&self, name: &str) -> String;
+}
+
+/// How a session is to be opened.
+#[derive(Debug, Clone)]
+pub struct SessionOptions {
+    /// The session's name in the case.
+    pub name: String,
+    /// The level to set and read back; `None` = leave the default and read it back.
+    pub level: Option<Level>,
+    /// The server-side limit on a wait for a lock.
+    pub lock_wait: Duration,
+}
+
+/// A session with the level that it really runs at.
+pub struct OpenedSession {
+    /// The session.
+    pub session: Box<dyn Session>,
+    /// The level in the server's words.
+    pub level_read_back: String,
+}
+
+/// One connection with at most one outstanding statement.
+pub trait Session: Send {
+    /// What the server calls this connection.
+    fn id(&self) -> ConnectionId;
+
+    /// Sends a statement without waiting for the answer. It is sent exactly once; a connection that
+    /// breaks meanwhile shows up as a connection-lost error from [`Session::poll`].
+    fn submit(&mut self, sql: &str);
+
+    /// The answer of the outstanding statement, if it has arrived. Never waits.
+    fn poll(&mut self) -> Option<Reply>;
+
+    /// What to wait on for the next answer; `None` for engines in this process, which answer in `poll`.
+    fn fd(&self) -> Option<BorrowedFd<'_>>;
+
+    /// Asks the server to give up the outstanding statement; its error arrives through `poll`.
+    fn cancel(&mut self);
+}
+
+/// Why one connection waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// The waiting connection.
+    pub waiter: ConnectionId,
+    /// Who it waits for; `None` where the server does not say.
+    pub blockers: Option<Vec<ConnectionId>>,
+    /// What it waits for, in a few words (`row lock`, `metadata lock`).
+    pub kind: String,
+}
+
+/// Asks the server who waits for whom.
+pub trait Watcher: Send {
+    /// How it asks, in a few words, for the run's record.
+    fn method(&self) -> String;
+
+    /// Which of the `outstanding` connections wait for a lock at this moment. `all` are the connections
+    /// of the case. An error means that the server could not be asked (it may be gone).
+    fn waits(
+        &mut self,
+        outstanding: &[ConnectionId],
+        all: &[ConnectionId],
+    ) -> Result<Vec<Wait>, TargetError>;
+
+    /// Whether a single look may show a wait that is none, so that the stage has to look twice.
+    fn look_twice(&self) -> bool {
+        false
+    }
+}
+
+/// Reads all rows of a table, for the final state.
+pub fn read_table(
+    session: &mut dyn Session,
+    quoted_name: &str,
+    limit: Duration,
+) -> Result<Rows, DbError> {
+    let answer = execute(session, &format!("SELECT * FROM {quoted_name}"), limit)?;
+    Ok(answer.results.into_iter().next().unwrap_or_default())
+}
