@@ -14,7 +14,7 @@ pub struct Rows {
 /// A message that a server sends beside its answer (PostgreSQL NOTICE, WARNING, ...).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// `NOTICE`, `WARNING`, ...
+    /// `NOTICE`, `WARNING`, ...; `NOTIFY` for an asynchronous notification.
     pub severity: String,
     /// The text.
     pub message: String,
@@ -36,7 +36,7 @@ pub struct Answer {
 }
 
 /// What kind of failure an error is, whatever the product's code for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorClass {
     /// The server chose this transaction as a deadlock's victim.
     Deadlock,
@@ -51,6 +51,7 @@ pub enum ErrorClass {
     /// The connection is gone.
     ConnectionLost,
     /// Anything else.
+    #[default]
     Other,
 }
 
@@ -70,7 +71,7 @@ impl ErrorClass {
 }
 
 /// An error that the server answered. It is data, not a failure of the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DbError {
     /// Its class.
     pub class: ErrorClass,
@@ -86,6 +87,22 @@ pub struct DbError {
     pub in_transaction: Option<bool>,
     /// NOTICEs that arrived before the error.
     pub notices: Vec<Notice>,
+    /// Result sets that arrived before the error (a text of several statements, a procedure).
+    pub results: Vec<Rows>,
+}
+
+impl DbError {
+    /// The connection is gone, and with it the transaction.
+    pub fn connection_lost(why: impl Into<String>) -> Self {
+        Self {
+            class: ErrorClass::ConnectionLost,
+            code: ErrorClass::ConnectionLost.name().to_owned(),
+            message: why.into(),
+            transaction_gone: true,
+            in_transaction: Some(false),
+            ..Self::default()
+        }
+    }
 }
 
 /// Who makes a statement wait.

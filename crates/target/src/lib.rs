@@ -12,6 +12,10 @@
 //! A database error is data ([`Reply::Err`]); a [`TargetError`] means that the endpoint could not be
 //! used at all.
 
+pub mod endpoint;
+pub mod pg_session;
+pub mod pg_wire;
+pub mod postgres;
 mod wait;
 
 use std::os::fd::BorrowedFd;
@@ -161,6 +165,13 @@ pub trait Watcher: Send {
         outstanding: &[ConnectionId],
         all: &[ConnectionId],
     ) -> Result<Vec<Wait>, TargetError>;
+
+    /// What a connection that is known to wait waits for, in a few words; asked once per wait, and only
+    /// where [`Wait::kind`] is empty because telling it is too dear for every look.
+    fn describe(&mut self, waiter: ConnectionId) -> String {
+        let _ = waiter;
+        String::new()
+    }
 
     /// Whether a single look may show a wait that is none, so that the stage has to look twice.
     fn look_twice(&self) -> bool {

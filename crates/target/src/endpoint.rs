@@ -1,0 +1,114 @@
+//! Where a server is and who we are there: `scheme://user:password@host:port/database`.
+//!
+//! Only what the targets need of a URL is read; anything else is an error with a reason. The password
+//! stays inside: [`Endpoint`]'s `Display` and `Debug` never show it.
+
+use std::fmt;
+
+use percent_encoding::percent_decode_str;
+
+/// A parsed target URL.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `mysql`, `mariadb`, `tidb`, `postgres`, `cockroach`.
+    pub scheme: String,
+    /// Empty where the URL has none: the driver chooses its product's usual administrator.
+    pub user: String,
+    /// Empty where there is none.
+    pub password: String,
+    /// Name or address.
+    pub host: String,
+    /// `None` = the product's usual port.
+    pub port: Option<u16>,
+    /// Empty where there is none.
+    pub database: String,
+}
+
+/// A text that is no target URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("bad target URL: expected SCHEME://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE], {0}")]
+pub struct BadUrl(String);
+
+impl Endpoint {
+    /// Reads a URL. The error never repeats the text, which may hold a password.
+    pub fn parse(url: &str) -> Result<Self, BadUrl> {
+        let (scheme, rest) =
+            url.split_once("://").ok_or_else(|| BadUrl("found no '://'".to_owned()))?;
+        let rest = rest.split_once('?').map_or(rest, |(before, _)| before);
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = split_port(address)?;
+        if host.is_empty() {
+            return Err(BadUrl("found no host".to_owned()));
+        }
+        Ok(Self {
+            scheme: scheme.to_lowercase(),
+            user: decode(user, "user")?,
+            password: decode(password, "password")?,
+            host: host.to_owned(),
+            port,
+            database: decode(database, "database")?,
+        })
+    }
+}
+
+fn split_port(address: &str) -> Result<(&str, Option<u16>), BadUrl> {
+    let (host, port) = match address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, after)) => (host, after.strip_prefix(':')),
+        None => match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        },
+    };
+    let port = port
+        .map(|text| text.parse().map_err(|_| BadUrl(format!("found the port '{text}'"))))
+        .transpose()?;
+    Ok((host, port))
+}
+
+fn decode(text: &str, part: &str) -> Result<String, BadUrl> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map(Into::into).map_err(|_| BadUrl(format!("the {part} is not UTF-8")))
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://", self.scheme)?;
+        if !self.user.is_empty() {
+            write!(f, "{}@", self.user)?;
+        }
+        f.write_str(&self.host)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_all_parts() {
+        let url = Endpoint::parse("MySQL://ro%40ot:p%3Aw@[::1]:3307/db").unwrap();
+        assert_eq!((url.scheme.as_str(), url.user.as_str()), ("mysql", "ro@ot"));
+        assert_eq!((url.password.as_str(), url.host.as_str()), ("p:w", "::1"));
+        assert_eq!((url.port, url.database.as_str()), (Some(3307), "db"));
+        let url = Endpoint::parse("postgres://localhost").unwrap();
+        assert_eq!((url.user.as_str(), url.port), ("", None));
+    }
+
+    #[test]
+    fn never_shows_the_password() {
+        let url = Endpoint::parse("mysql://root:s3cret@h:1").unwrap();
+        assert!(!format!("{url} {url:?}").contains("s3cret"));
+        for bad in ["s3cret@h", "mysql://root:s3cret@", "mysql://root:s3cret@h:x1"] {
+            assert!(!Endpoint::parse(bad).unwrap_err().to_string().contains("s3cret"));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A [`Session`] on the PostgreSQL protocol, shared by PostgreSQL and CockroachDB.
+//!
+//! Items of the wire are gathered until the server is ready again; then they are one [`Reply`]. An error
+//! inside a transaction aborts it: PostgreSQL answers 25P02 until ROLLBACK, and a COMMIT silently rolls
+//! back, which the command tag tells.
+
+use std::os::fd::BorrowedFd;
+
+use anchorite_model::{Answer, DbError, ErrorClass, Notice, Rows};
+
+use crate::pg_wire::{PgConnection, PgItem, PgMessage, PgRows};
+use crate::{ConnectionId, Reply, Session};
+
+/// A connection with the parts of the answer that have arrived so far.
+pub struct PgSession {
+    connection: PgConnection,
+    answer: Answer,
+    error: Option<PgMessage>,
+}
+
+impl PgSession {
+    /// Wraps an open connection.
+    pub fn new(connection: PgConnection) -> Self {
+        Self { connection, answer: Answer::default(), error: None }
+    }
+
+    fn finish(&mut self, status: u8) -> Reply {
+        let in_transaction = Some(status != b'I');
+        let answer = std::mem::take(&mut self.answer);
+        match self.error.take() {
+            None => Ok(Answer { in_transaction, ..answer }),
+            Some(error) => Err(DbError {
+                class: classify(&error.code),
+                code: error.code,
+                message: error.message,
+                severity: error.severity,
+                transaction_gone: true,
+                in_transaction,
+                notices: answer.notices,
+                results: answer.results,
+            }),
+        }
+    }
+}
+
+impl Session for PgSession {
+    fn id(&self) -> ConnectionId {
+        self.connection.pid
+    }
+
+    fn submit(&mut self, sql: &str) {
+        self.answer = Answer::default();
+        self.error = None;
+        self.connection.send(sql);
+    }
+
+    fn poll(&mut self) -> Option<Reply> {
+        while let Some(item) = self.connection.next_item() {
+            match item {
+                PgItem::Notice(notice) => self
+                    .answer
+                    .notices
+                    .push(Notice { severity: notice.severity, message: notice.message }),
+                PgItem::Notification { pid, channel, payload } => {
+                    self.answer.notices.push(Notice {
+                        severity: "NOTIFY".to_owned(),
+                        message: format!("{channel:?} with payload {payload:?} from pid {pid}"),
+                    });
+                }
+                PgItem::Rows(rows) => {
+                    self.answer.affected = affected_by(&rows.tag);
+                    self.answer.tag = Some(rows.tag.clone());
+                    self.answer.results.push(typed_rows(&rows));
+                }
+                PgItem::Command(tag) => {
+                    self.answer.affected = affected_by(&tag);
+                    self.answer.tag = Some(tag);
+                }
+                PgItem::Error(error) => self.error = Some(error),
+                PgItem::Ready(status) => return Some(self.finish(status)),
+                PgItem::Lost(why) => {
+                    // A last word of the server ("terminating connection ...") explains more.
+                    let words = self.error.take().map_or(why, |error| error.message);
+                    return Some(Err(DbError::connection_lost(words)));
+                }
+            }
+        }
+        None
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.connection.fd())
+    }
+
+    fn cancel(&mut self) {
+        self.connection.cancel();
+    }
+}
+
+fn typed_rows(rows: &PgRows) -> Rows {
+    Rows {
+        columns: rows.columns.iter().map(|(name, _)| name.clone()).collect(),
+        rows: (0..rows.rows.len()).map(|row| rows.typed(row)).collect(),
+    }
+}
+
+/// The count at the end of a tag of a statement that changes rows: `UPDATE 3`, `INSERT 0 2`.
+fn affected_by(tag: &str) -> Option<u64> {
+    let mut words = tag.split_whitespace();
+    match words.next()? {
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" => words.last()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The class of an SQLSTATE (PostgreSQL manual, appendix A).
+pub fn classify(sqlstate: &str) -> ErrorClass {
+    match sqlstate {
+        "40P01" => ErrorClass::Deadlock,
+        "40001" | "40003" => ErrorClass::Serialization,
+        "55P03" => ErrorClass::LockTimeout,
+        "57P01" | "57P02" | "57P03" | "57P05" => ErrorClass::ConnectionLost,
+        _ if sqlstate.starts_with("08") => ErrorClass::ConnectionLost,
+        _ if sqlstate.starts_with("23") => ErrorClass::Constraint,
+        _ => ErrorClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_tell_affected_rows() {
+        assert_eq!(affected_by("INSERT 0 2"), Some(2));
+        assert_eq!(affected_by("UPDATE 0"), Some(0));
+        assert_eq!(affected_by("SELECT 3"), None);
+        assert_eq!(affected_by("CREATE TABLE"), None);
+    }
+
+    #[test]
+    fn sqlstates_have_classes() {
+        assert_eq!(classify("40P01"), ErrorClass::Deadlock);
+        assert_eq!(classify("40001"), ErrorClass::Serialization);
+        assert_eq!(classify("55P03"), ErrorClass::LockTimeout);
+        assert_eq!(classify("23505"), ErrorClass::Constraint);
+        assert_eq!(classify("25P02"), ErrorClass::Other);
+        assert_eq!(classify("57P01"), ErrorClass::ConnectionLost);
+    }
+}

@@ -1,0 +1,396 @@
+//! A PostgreSQL connection that never waits once it is open.
+//!
+//! The simple query protocol, so that the server sees exactly our text, read message by message:
+//! command tags (a `COMMIT` that answers `ROLLBACK`), the transaction status after each statement, type
+//! ids of columns and NOTICEs in their place all come through, which the ready-made clients hide.
+//! Messages and authentication are the work of the `postgres-protocol` crate.
+//!
+//! Blind spot: no TLS. `COPY FROM STDIN` is refused, because a case has no data to send.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use anchorite_model::Value;
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::{md5_hash, sasl};
+use postgres_protocol::message::{backend, backend::Message, frontend};
+
+use crate::endpoint::Endpoint;
+use crate::wait::wait_readable;
+
+/// Longest time for opening a connection.
+const CONNECT_LIMIT: Duration = Duration::from_secs(20);
+
+/// An error or a notice with the fields that matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PgMessage {
+    /// `ERROR`, `FATAL`, `NOTICE`, ...
+    pub severity: String,
+    /// SQLSTATE.
+    pub code: String,
+    /// Primary message.
+    pub message: String,
+    /// Detail, or empty.
+    pub detail: String,
+    /// Hint, or empty.
+    pub hint: String,
+}
+
+/// What arrives on a connection, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PgItem {
+    /// A NOTICE, WARNING, ...
+    Notice(PgMessage),
+    /// An asynchronous notification.
+    Notification {
+        /// Backend that sent it.
+        pid: u64,
+        /// Channel.
+        channel: String,
+        /// Payload.
+        payload: String,
+    },
+    /// A statement's rows, complete.
+    Rows(PgRows),
+    /// A statement without rows is complete.
+    Command(String),
+    /// The statement failed.
+    Error(PgMessage),
+    /// Everything is answered; the transaction status: `I` idle, `T` in a transaction, `E` in a failed one.
+    Ready(u8),
+    /// The connection is gone; why.
+    Lost(String),
+}
+
+/// A result set in the server's text form.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PgRows {
+    /// Name and type id of each column.
+    pub columns: Vec<(String, u32)>,
+    /// Texts; `None` is NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// The command tag that closed it.
+    pub tag: String,
+}
+
+impl PgRows {
+    /// The row's values in the types of the columns.
+    pub fn typed(&self, row: usize) -> Vec<Value> {
+        let cells = self.rows[row].iter().zip(&self.columns);
+        cells
+            .map(|(text, (_, oid))| text.as_ref().map_or(Value::Null, |t| typed(*oid, t)))
+            .collect()
+    }
+}
+
+/// Built-in type ids that are not shown as text: stable since PostgreSQL 7, the same on CockroachDB.
+fn typed(oid: u32, text: &str) -> Value {
+    const BOOL: u32 = 16;
+    const BYTEA: u32 = 17;
+    const INT8: u32 = 20;
+    const INT2: u32 = 21;
+    const INT4: u32 = 23;
+    const OID: u32 = 26;
+    const FLOAT4: u32 = 700;
+    const FLOAT8: u32 = 701;
+    const NUMERIC: u32 = 1700;
+    let plain = || Value::Text(text.to_owned());
+    match oid {
+        BOOL => Value::Bool(text == "t"),
+        INT2 | INT4 | INT8 | OID => text.parse().map_or_else(|_| plain(), Value::Int),
+        FLOAT4 | FLOAT8 => text.parse().map_or_else(|_| plain(), Value::Float),
+        NUMERIC => Value::Decimal(text.to_owned()),
+        BYTEA => text.strip_prefix("\\x").and_then(unhex).map_or_else(plain, Value::Bytes),
+        _ => plain(),
+    }
+}
+
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+/// One open connection.
+pub struct PgConnection {
+    stream: TcpStream,
+    inbox: BytesMut,
+    outbox: BytesMut,
+    items: VecDeque<PgItem>,
+    rows: Option<PgRows>,
+    lost: bool,
+    /// Backend process id.
+    pub pid: u64,
+    secret: i32,
+    /// `server_version` as the server reported it at the start.
+    pub server_version: String,
+}
+
+impl PgConnection {
+    /// Connects and logs in. `parameters` are run-time settings for the start-up message.
+    pub fn open(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<Self, String> {
+        let port = endpoint.port.expect("the driver fills in the port");
+        let stream = dial(&endpoint.host, port).map_err(|error| error.to_string())?;
+        let mut connection = Self {
+            stream,
+            inbox: BytesMut::with_capacity(8192),
+            outbox: BytesMut::new(),
+            items: VecDeque::new(),
+            rows: None,
+            lost: false,
+            pid: 0,
+            secret: 0,
+            server_version: String::new(),
+        };
+        let all = [("user", endpoint.user.as_str()), ("database", endpoint.database.as_str())];
+        let all = all.into_iter().chain(parameters.iter().copied());
+        frontend::startup_message(all, &mut connection.outbox).map_err(|e| e.to_string())?;
+        connection.flush().map_err(|e| e.to_string())?;
+        connection.log_in(endpoint)?;
+        Ok(connection)
+    }
+
+    fn log_in(&mut self, endpoint: &Endpoint) -> Result<(), String> {
+        let start = Instant::now();
+        let mut scram = None;
+        loop {
+            let message = match self.next_message().map_err(|e| e.to_string())? {
+                Some(message) => message,
+                None if self.lost => return Err("the server closed the connection".to_owned()),
+                None if start.elapsed() > CONNECT_LIMIT => {
+                    return Err(format!("no answer within {} s", CONNECT_LIMIT.as_secs()));
+                }
+                None => {
+                    wait_readable(&[self.stream.as_fd()], CONNECT_LIMIT);
+                    continue;
+                }
+            };
+            match message {
+                Message::ErrorResponse(body) => {
+                    let error = message_of(body.fields());
+                    return Err(format!("{} ({})", error.message, error.code));
+                }
+                Message::BackendKeyData(body) => {
+                    self.pid = u64::try_from(body.process_id()).unwrap_or_default();
+                    self.secret = body.secret_key();
+                }
+                Message::ReadyForQuery(_) => return Ok(()),
+                other => self.authenticate(other, endpoint, &mut scram)?,
+            }
+        }
+    }
+
+    fn authenticate(
+        &mut self,
+        message: Message,
+        endpoint: &Endpoint,
+        scram: &mut Option<sasl::ScramSha256>,
+    ) -> Result<(), String> {
+        let password = endpoint.password.as_bytes();
+        let out = &mut self.outbox;
+        let written = match message {
+            Message::AuthenticationCleartextPassword => frontend::password_message(password, out),
+            Message::AuthenticationMd5Password(body) => {
+                let hash = md5_hash(endpoint.user.as_bytes(), password, body.salt());
+                frontend::password_message(hash.as_bytes(), out)
+            }
+            Message::AuthenticationSasl(_) => {
+                let exchange =
+                    sasl::ScramSha256::new(password, sasl::ChannelBinding::unsupported());
+                let sent =
+                    frontend::sasl_initial_response(sasl::SCRAM_SHA_256, exchange.message(), out);
+                *scram = Some(exchange);
+                sent
+            }
+            Message::AuthenticationSaslContinue(body) => match scram {
+                Some(exchange) => exchange
+                    .update(body.data())
+                    .and_then(|()| frontend::sasl_response(exchange.message(), out)),
+                None => return Err("the server continued a login that never began".to_owned()),
+            },
+            Message::AuthenticationSaslFinal(body) => match scram {
+                Some(exchange) => exchange.finish(body.data()),
+                None => Ok(()),
+            },
+            Message::ParameterStatus(body) => {
+                if body.name().is_ok_and(|name| name == "server_version") {
+                    self.server_version = body.value().unwrap_or_default().to_owned();
+                }
+                Ok(())
+            }
+            Message::AuthenticationOk | Message::NoticeResponse(_) => Ok(()),
+            _ => return Err("the server asked for a way to log in that is not supported".into()),
+        };
+        written.and_then(|()| self.flush()).map_err(|error| error.to_string())
+    }
+
+    /// Sends a text of one or more statements.
+    pub fn send(&mut self, sql: &str) {
+        let sent = frontend::query(sql, &mut self.outbox).and_then(|()| self.flush());
+        if let Err(error) = sent {
+            self.lose(&error.to_string());
+        }
+    }
+
+    /// The next item that has arrived. Never waits.
+    pub fn next_item(&mut self) -> Option<PgItem> {
+        while self.items.is_empty() {
+            match self.next_message() {
+                Ok(Some(message)) => self.take_in(message),
+                Ok(None) => break,
+                Err(error) => self.lose(&error.to_string()),
+            }
+        }
+        self.items.pop_front()
+    }
+
+    /// What becomes readable when something arrives.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// Asks the server, over a second connection, to give up the running statement.
+    pub fn cancel(&self) {
+        let mut request = BytesMut::new();
+        let pid = i32::try_from(self.pid).unwrap_or_default();
+        frontend::cancel_request(pid, self.secret, &mut request);
+        if let Ok(address) = self.stream.peer_addr()
+            && let Ok(mut side) = TcpStream::connect_timeout(&address, CONNECT_LIMIT)
+        {
+            // The server closes this connection when the request is taken in.
+            let _ = side.write_all(&request);
+            let _ = side.set_read_timeout(Some(CONNECT_LIMIT));
+            let _ = side.read(&mut [0]);
+        }
+    }
+
+    fn take_in(&mut self, message: Message) {
+        let item = match message {
+            Message::RowDescription(body) => {
+                let columns = body.fields().map(|f| Ok((f.name().to_owned(), f.type_oid())));
+                let columns = columns.collect().unwrap_or_default();
+                self.rows = Some(PgRows { columns, ..PgRows::default() });
+                return;
+            }
+            Message::DataRow(body) => {
+                let buffer = body.buffer();
+                let text = |range: Option<std::ops::Range<usize>>| {
+                    Ok(range.map(|range| String::from_utf8_lossy(&buffer[range]).into_owned()))
+                };
+                let row = body.ranges().map(text).collect().unwrap_or_default();
+                self.rows.get_or_insert_default().rows.push(row);
+                return;
+            }
+            Message::CommandComplete(body) => {
+                let tag = body.tag().unwrap_or_default().to_owned();
+                match self.rows.take() {
+                    Some(rows) => PgItem::Rows(PgRows { tag, ..rows }),
+                    None => PgItem::Command(tag),
+                }
+            }
+            Message::EmptyQueryResponse => PgItem::Command(String::new()),
+            Message::ErrorResponse(body) => {
+                self.rows = None;
+                PgItem::Error(message_of(body.fields()))
+            }
+            Message::NoticeResponse(body) => PgItem::Notice(message_of(body.fields())),
+            Message::NotificationResponse(body) => PgItem::Notification {
+                pid: u64::try_from(body.process_id()).unwrap_or_default(),
+                channel: body.channel().unwrap_or_default().to_owned(),
+                payload: body.message().unwrap_or_default().to_owned(),
+            },
+            Message::ReadyForQuery(body) => PgItem::Ready(body.status()),
+            Message::CopyInResponse(_) => {
+                let refusal = "a case has no data for COPY FROM STDIN";
+                let sent = frontend::copy_fail(refusal, &mut self.outbox);
+                if let Err(error) = sent.and_then(|()| self.flush()) {
+                    self.lose(&error.to_string());
+                }
+                return;
+            }
+            _ => return,
+        };
+        self.items.push_back(item);
+    }
+
+    fn next_message(&mut self) -> io::Result<Option<Message>> {
+        loop {
+            if let Some(message) = Message::parse(&mut self.inbox)? {
+                return Ok(Some(message));
+            }
+            if self.lost {
+                return Ok(None);
+            }
+            let mut chunk = [0; 16 * 1024];
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => self.inbox.extend_from_slice(&chunk[..n]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while !self.outbox.is_empty() {
+            match self.stream.write(&self.outbox) {
+                Ok(n) => drop(self.outbox.split_to(n)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    crate::wait::wait_writable(self.stream.as_fd(), CONNECT_LIMIT);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, why: &str) {
+        if !self.lost {
+            self.lost = true;
+            self.inbox.clear();
+        }
+        self.items.push_back(PgItem::Lost(why.to_owned()));
+    }
+}
+
+fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_nonblocking(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn message_of(mut fields: backend::ErrorFields<'_>) -> PgMessage {
+    let mut message = PgMessage {
+        severity: String::new(),
+        code: String::new(),
+        message: String::new(),
+        detail: String::new(),
+        hint: String::new(),
+    };
+    while let Ok(Some(field)) = fields.next() {
+        let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
+        match field.type_() {
+            b'S' => message.severity = text(),
+            b'C' => message.code = text(),
+            b'M' => message.message = text(),
+            b'D' => message.detail = text(),
+            b'H' => message.hint = text(),
+            _ => {}
+        }
+    }
+    message
+}
