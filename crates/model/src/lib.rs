@@ -10,15 +10,17 @@ pub mod case;
 pub mod level;
 pub mod product;
 pub mod run;
+pub mod sql;
 pub mod value;
 pub mod verdict;
 
-pub use case::{Case, Header, SessionIndex, Statement, Step};
+pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
 pub use level::Level;
 pub use product::{Product, TargetInfo};
 pub use run::{
     Answer, Blocker, BlockingKnowledge, DbError, Ending, ErrorClass, Event, Notice, Outcome, Rows,
     Run, SessionInfo,
 };
+pub use sql::StatementKind;
 pub use value::Value;
 pub use verdict::Verdict;

@@ -1,5 +1,16 @@
 //! A transaction test case: what to set up, who says what, in which order.
 
+mod error;
+mod header;
+mod parse;
+mod print;
+#[cfg(test)]
+mod round_trip;
+#[cfg(test)]
+mod tests;
+
+pub use error::CaseError;
+
 use crate::{Level, Product};
 
 /// Index of a session in [`Case::sessions`].
