@@ -10,6 +10,7 @@ pub mod case;
 pub mod level;
 pub mod product;
 pub mod run;
+pub mod spec;
 pub mod sql;
 pub mod value;
 pub mod verdict;

@@ -1,1 +1,83 @@
 //! Runs a case on a target, exactly.
+//!
+//! The statements of several sessions are submitted in schedule order from one thread. After each
+//! submission the stage *settles*: every outstanding statement has either been answered or waits for a
+//! lock, as the server itself says ([`decide`]). Statements of a blocked session queue up; when it
+//! resumes, its queued statements follow before the schedule goes on. Everything that happened is in the
+//! [`Run`], in order. A statement is sent exactly once, whatever happens to it.
+//!
+//! Source: the settle rule is DESIGN's; the published tools use timers of 0.1 to 2 seconds instead.
+//! Blind spot: where the server cannot be asked, silence counts as blocked, and the run says so.
+
+mod cast;
+pub mod decide;
+mod ending;
+pub mod isolation;
+pub mod limits;
+mod player;
+mod settle;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anchorite_model::{Case, DbError, Level, Run};
+use anchorite_target::{Target, TargetError};
+
+pub use limits::Limits;
+
+/// How the stage learns that a statement is blocked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Asking {
+    /// Ask the server; fall back to silence where it cannot be asked.
+    #[default]
+    Server,
+    /// Never ask: silence of this length counts as blocked. For comparison, and for unknown products.
+    Silence(Duration),
+}
+
+/// How to run a case.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// The level of all sessions; `None` = what the case says, else the target's default.
+    pub level: Option<Level>,
+    /// How blocking is learnt.
+    pub asking: Asking,
+    /// How long things may take.
+    pub limits: Limits,
+    /// Set from outside (Ctrl-C) to stop at the next opportunity.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// Why a case could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// The target could not be used.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A setup statement failed.
+    #[error("{case}:{line}: setup failed on {target}: {} ({}): {sql}", .error.message, .error.code)]
+    Setup {
+        /// The case.
+        case: String,
+        /// Line of the statement in its file.
+        line: usize,
+        /// The target.
+        target: String,
+        /// The statement.
+        sql: String,
+        /// What the server said.
+        error: Box<DbError>,
+    },
+    /// Stopped from outside.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Runs one case on a schema of its own.
+pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
+    let schema = target.create_schema()?;
+    let mut stage = cast::Stage::set_up(target, schema.as_ref(), case, options)?;
+    stage.play()?;
+    stage.finish()
+}

@@ -13,6 +13,7 @@
 //! used at all.
 
 pub mod endpoint;
+pub mod pg_isolation;
 pub mod pg_session;
 pub mod pg_wire;
 pub mod postgres;
@@ -171,6 +172,11 @@ pub trait Watcher: Send {
     fn describe(&mut self, waiter: ConnectionId) -> String {
         let _ = waiter;
         String::new()
+    }
+
+    /// How long after a transaction's end a connection that it set free may still be shown as waiting.
+    fn grant_delay(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Whether a single look may show a wait that is none, so that the stage has to look twice.

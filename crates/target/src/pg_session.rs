@@ -24,6 +24,11 @@ impl PgSession {
         Self { connection, answer: Answer::default(), error: None }
     }
 
+    /// The bare connection, for callers that read its items one by one.
+    pub fn into_connection(self) -> PgConnection {
+        self.connection
+    }
+
     fn finish(&mut self, status: u8) -> Reply {
         let in_transaction = Some(status != b'I');
         let answer = std::mem::take(&mut self.answer);

@@ -154,10 +154,7 @@ impl Schema for PgSchema {
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
-        let session = PgSession::new(dial(&self.endpoint, &[("application_name", "anchorite")])?);
-        let mut watcher = PgWatcher { session, target: self.info.to_string() };
-        watcher.waits(&[watcher.session.id()], &[])?;
-        Ok(Box::new(watcher))
+        watch(&self.endpoint, &self.info.to_string())
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
@@ -202,6 +199,14 @@ pub fn read_back(session: &mut dyn Session, sql: &str) -> Result<String, DbError
     let answer = execute(session, sql, HOUSEKEEPING_LIMIT)?;
     let rows = answer.results.into_iter().flat_map(|result| result.rows);
     Ok(rows.flatten().next().map(|value| value.to_string()).unwrap_or_default())
+}
+
+/// Opens a connection to ask who waits for whom, and asks once to see whether it may.
+pub fn watch(endpoint: &Endpoint, target: &str) -> Result<Box<dyn Watcher>, TargetError> {
+    let session = PgSession::new(dial(endpoint, &[("application_name", "anchorite")])?);
+    let mut watcher = PgWatcher { session, target: target.to_owned() };
+    watcher.waits(&[watcher.session.id()], &[])?;
+    Ok(Box::new(watcher))
 }
 
 struct PgWatcher {

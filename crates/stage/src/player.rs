@@ -1,0 +1,120 @@
+//! One session on the stage: what it is doing, what waits behind it, what became of its transaction.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{ErrorClass, SessionIndex};
+use anchorite_target::{ConnectionId, Reply, Session};
+
+/// What a session has been sent and not yet answered.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    /// Index of the step in the schedule; `None` for the stage's own ROLLBACK at the end.
+    pub step: Option<usize>,
+    /// When it was sent.
+    pub since: Instant,
+    /// Whether it was reported as blocked, and as the how manieth.
+    pub blocked: Option<u64>,
+    /// When it was cancelled, if it was.
+    pub cancelled: Option<Instant>,
+}
+
+/// A session of the case.
+pub struct Player {
+    /// Its place in the case.
+    pub index: SessionIndex,
+    /// The connection.
+    pub session: Box<dyn Session>,
+    /// What the server calls the connection.
+    pub id: ConnectionId,
+    /// The unanswered statement.
+    pub pending: Option<Pending>,
+    /// Steps that wait until the session is free again.
+    pub queue: VecDeque<usize>,
+    /// Inside BEGIN ... COMMIT, by the statements that succeeded.
+    explicit: bool,
+    /// Whether the server says that a transaction is open; `None` = it did not say.
+    in_transaction: Option<bool>,
+    /// The explicit transaction was ended by an error: its remaining statements must not be sent,
+    /// because they would run outside of it.
+    orphaned: bool,
+    /// The connection is gone.
+    pub lost: bool,
+}
+
+impl Player {
+    /// A fresh session.
+    pub fn new(index: SessionIndex, session: Box<dyn Session>) -> Self {
+        Self {
+            index,
+            id: session.id(),
+            session,
+            pending: None,
+            queue: VecDeque::new(),
+            explicit: false,
+            in_transaction: None,
+            orphaned: false,
+            lost: false,
+        }
+    }
+
+    /// Whether a statement can be sent.
+    pub fn idle(&self) -> bool {
+        self.pending.is_none() && !self.lost
+    }
+
+    /// Why this statement must not be sent, if so.
+    pub fn refuses(&self, kind: &StatementKind) -> Option<&'static str> {
+        if self.lost {
+            return Some("the connection is lost");
+        }
+        (self.orphaned && !kind.ends_transaction() && !begins(kind))
+            .then_some("its transaction was ended by the error before")
+    }
+
+    /// Sends a statement.
+    pub fn submit(&mut self, step: Option<usize>, sql: &str) {
+        self.session.submit(sql);
+        self.pending =
+            Some(Pending { step, since: Instant::now(), blocked: None, cancelled: None });
+    }
+
+    /// Whether something is, or may be, open here that a roll-back would end.
+    pub fn maybe_in_transaction(&self) -> bool {
+        self.in_transaction.unwrap_or(self.explicit)
+    }
+
+    /// Notes what an answer means for the session's transaction.
+    pub fn learn(&mut self, kind: &StatementKind, reply: &Reply) {
+        match reply {
+            Ok(answer) => {
+                self.in_transaction = answer.in_transaction;
+                if begins(kind) {
+                    self.explicit = true;
+                    self.orphaned = false;
+                } else if kind.ends_transaction() {
+                    // AND CHAIN begins the next one at once.
+                    self.explicit = answer.in_transaction == Some(true);
+                    self.orphaned = false;
+                } else if answer.in_transaction == Some(false) {
+                    self.explicit = false;
+                }
+            }
+            Err(error) => {
+                self.lost |= error.class == ErrorClass::ConnectionLost;
+                // An error says nothing where the server sends no status with it: keep what we know.
+                self.in_transaction = error.in_transaction.or(self.in_transaction);
+                if error.transaction_gone && error.in_transaction != Some(true) {
+                    self.orphaned = self.explicit && !kind.ends_transaction();
+                    self.explicit = false;
+                    self.in_transaction = Some(false);
+                }
+            }
+        }
+    }
+}
+
+fn begins(kind: &StatementKind) -> bool {
+    matches!(kind, StatementKind::Begin)
+}

@@ -1,0 +1,291 @@
+//! Settling: wait until every outstanding statement is answered or blocked for good.
+//!
+//! The loop looks for answers, pauses for a moment, and asks the server who waits. A negative look means
+//! "look again", never "finished": only an answer means finished. A positive look counts when it is
+//! stable ([`crate::decide`]) and no answer has arrived meanwhile.
+//!
+//! Order of events: of the answers that one submission brings, the errors of deadlock victims come
+//! first (they made room), then the submitted statement's own, then those of sessions that it released,
+//! in the order of arrival. A COMMIT's answer so always stands before what it set free, although both
+//! may lie ready in the same microsecond.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Blocker, BlockingKnowledge, ErrorClass, Outcome, SessionIndex};
+use anchorite_target::{ConnectionId, Reply, Wait, wait_readable};
+
+use crate::StageError;
+use crate::cast::Stage;
+use crate::decide::{Look, judge};
+
+/// Pause before the server is asked: most statements answer within it, and then need no question.
+const FIRST_PAUSE: Duration = Duration::from_micros(150);
+/// A statement that runs for long is asked about less and less often, down to this.
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+/// The pause grows by a quarter with each look once this many have shown nothing.
+const PATIENT_LOOKS: u32 = 16;
+
+/// An answer that arrived while settling.
+struct Arrival {
+    session: SessionIndex,
+    step: Option<usize>,
+    was_blocked: bool,
+    reply: Reply,
+}
+
+impl Stage<'_> {
+    /// Waits until nothing can change by itself, then records what happened. `submitter` is the session
+    /// whose statement was just sent.
+    pub(crate) fn settle(&mut self, submitter: Option<SessionIndex>) -> Result<(), StageError> {
+        let mut arrivals = Vec::new();
+        let outcome = self.settle_into(&mut arrivals);
+        // Also what arrived before an interruption is part of the record.
+        self.record_arrivals(arrivals, submitter);
+        let blocked = outcome?;
+        self.record_blocked(&blocked);
+        Ok(())
+    }
+
+    fn settle_into(&mut self, arrivals: &mut Vec<Arrival>) -> Result<Vec<Wait>, StageError> {
+        let begun = Instant::now();
+        let mut last_change = begun;
+        let mut confirmed: Option<Vec<Wait>> = None;
+        let mut looks = 0;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if self.collect(arrivals) > 0 {
+                last_change = Instant::now();
+                (looks, pause, confirmed) = (0, FIRST_PAUSE, None);
+            }
+            if self.players.iter().all(|player| player.pending.is_none()) {
+                return Ok(Vec::new());
+            }
+            self.check_interrupt()?;
+            // Right after an answer the server is asked at once where only known waiters are left.
+            let only_waiters = self.pending().all(|pending| pending.blocked.is_some());
+            if !(only_waiters && looks == 0) {
+                self.pause(pause);
+                if self.collect(arrivals) > 0 {
+                    last_change = Instant::now();
+                    (looks, pause, confirmed) = (0, FIRST_PAUSE, None);
+                    continue;
+                }
+            }
+            looks += 1;
+            if looks > PATIENT_LOOKS {
+                pause = (pause * 5 / 4).min(LONGEST_PAUSE);
+            }
+            if let Some(waits) = self.look(last_change, begun)
+                && self.collect(arrivals) == 0
+            {
+                let twice = self.watcher.as_ref().is_some_and(|watcher| watcher.look_twice());
+                if !twice || confirmed.as_ref() == Some(&waits) {
+                    return Ok(waits);
+                }
+                confirmed = Some(waits);
+            }
+            self.enforce_limits();
+        }
+    }
+
+    fn pending(&self) -> impl Iterator<Item = &crate::player::Pending> {
+        self.players.iter().filter_map(|player| player.pending.as_ref())
+    }
+
+    /// Takes in every answer that has arrived; sessions that have waited longer are looked at first.
+    fn collect(&mut self, arrivals: &mut Vec<Arrival>) -> usize {
+        let before = arrivals.len();
+        let mut order: Vec<SessionIndex> = (0..self.players.len())
+            .filter(|&index| self.players[index].pending.is_some())
+            .collect();
+        order.sort_by_key(|&index| {
+            self.players[index].pending.as_ref().and_then(|p| p.blocked).unwrap_or(u64::MAX)
+        });
+        for session in order {
+            let player = &mut self.players[session];
+            let Some(reply) = player.session.poll() else { continue };
+            let pending = player.pending.take().expect("only sessions with a statement are polled");
+            let rollback = StatementKind::Rollback { chain: false };
+            let kind = pending.step.map_or(&rollback, |step| &self.kinds[step]);
+            player.learn(kind, &reply);
+            if kind.ends_transaction() || reply.is_err() || !player.maybe_in_transaction() {
+                self.last_end = Some(Instant::now());
+            }
+            let was_blocked = pending.blocked.is_some();
+            arrivals.push(Arrival { session, step: pending.step, was_blocked, reply });
+        }
+        arrivals.len() - before
+    }
+
+    fn pause(&self, pause: Duration) {
+        let fds: Vec<_> = self
+            .players
+            .iter()
+            .filter(|player| player.pending.is_some())
+            .filter_map(|player| player.session.fd())
+            .collect();
+        // An engine in this process answers when polled: there is nothing to wait for.
+        if !fds.is_empty() {
+            wait_readable(&fds, pause);
+        }
+    }
+
+    /// One look: the waits, if nothing will change by itself.
+    fn look(&mut self, last_change: Instant, begun: Instant) -> Option<Vec<Wait>> {
+        let outstanding: Vec<ConnectionId> = self.ids(|player| player.pending.is_some());
+        let all = self.ids(|_| true);
+        let Some(watcher) = self.watcher.as_mut() else {
+            return self.silent_for_long(last_change, &outstanding);
+        };
+        let waits = match watcher.waits(&outstanding, &all) {
+            Ok(waits) => waits,
+            Err(error) => {
+                // The sessions will tell whether the server is gone; until then silence has to do.
+                let silence_ms = self.options.limits.silence.as_millis();
+                let silence_ms = u64::try_from(silence_ms).unwrap_or(u64::MAX);
+                let reason = error.to_string();
+                self.run.notes.push(format!("the server could not be asked any more: {reason}"));
+                self.run.blocking = BlockingKnowledge::Timeout { silence_ms, reason };
+                self.watcher = None;
+                return None;
+            }
+        };
+        let grant_delay = watcher.grant_delay();
+        let idle: HashSet<ConnectionId> = self.ids(|player| player.idle()).into_iter().collect();
+        let settled = match judge(&outstanding, &idle, &waits) {
+            Look::Moving => false,
+            Look::Cycle(members) => {
+                self.break_cycle(&members, begun);
+                false
+            }
+            Look::Outsiders(_) => begun.elapsed() >= self.options.limits.outsider,
+            Look::Stable => self.last_end.is_none_or(|end| end.elapsed() >= grant_delay),
+        };
+        settled.then_some(waits)
+    }
+
+    fn ids(&self, wanted: impl Fn(&crate::player::Player) -> bool) -> Vec<ConnectionId> {
+        self.players.iter().filter(|player| wanted(player)).map(|player| player.id).collect()
+    }
+
+    fn silent_for_long(&self, since: Instant, outstanding: &[ConnectionId]) -> Option<Vec<Wait>> {
+        let BlockingKnowledge::Timeout { silence_ms, .. } = self.run.blocking else { return None };
+        let silent = since.elapsed() >= Duration::from_millis(silence_ms);
+        let wait = |id: &ConnectionId| Wait {
+            waiter: *id,
+            blockers: None,
+            kind: format!("no answer for {silence_ms} ms"),
+        };
+        silent.then(|| outstanding.iter().map(wait).collect())
+    }
+
+    /// A server that does not end a deadlock in time gets help: the youngest statement is cancelled.
+    fn break_cycle(&mut self, members: &[ConnectionId], begun: Instant) {
+        if begun.elapsed() < self.options.limits.deadlock {
+            return;
+        }
+        let youngest = self
+            .players
+            .iter_mut()
+            .filter(|player| members.contains(&player.id))
+            .filter_map(|player| Some((player.pending.as_ref()?.since, player)))
+            .max_by_key(|(since, _)| *since);
+        if let Some((_, player)) = youngest
+            && let Some(pending) = player.pending.as_mut()
+            && pending.cancelled.is_none()
+        {
+            pending.cancelled = Some(Instant::now());
+            player.session.cancel();
+            let name = &self.run.sessions[player.index].name;
+            let limit = self.options.limits.deadlock.as_millis();
+            self.run.notes.push(format!(
+                "the server did not end a deadlock within {limit} ms; the statement of {name} was cancelled"
+            ));
+        }
+    }
+
+    /// Cancels a statement that has run for too long, and gives up a connection that ignores this.
+    fn enforce_limits(&mut self) {
+        let limits = &self.options.limits;
+        for player in &mut self.players {
+            let Some(pending) = player.pending.as_mut() else { continue };
+            let name = &self.run.sessions[player.index].name;
+            match pending.cancelled {
+                None if pending.blocked.is_none() && pending.since.elapsed() > limits.statement => {
+                    pending.cancelled = Some(Instant::now());
+                    player.session.cancel();
+                    let limit = limits.statement.as_millis();
+                    self.run.notes.push(format!(
+                        "a statement of {name} ran for more than {limit} ms and was cancelled"
+                    ));
+                }
+                Some(at) if !player.lost && at.elapsed() > limits.cancel => {
+                    player.lost = true;
+                    player.pending = None;
+                    self.run.notes.push(format!(
+                        "a cancelled statement of {name} did not end; its connection was given up"
+                    ));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn record_arrivals(&mut self, mut arrivals: Vec<Arrival>, submitter: Option<SessionIndex>) {
+        // Stable sort: arrival order within each group.
+        arrivals.sort_by_key(|arrival| {
+            let victim = arrival.was_blocked
+                && matches!(&arrival.reply, Err(error) if error.class == ErrorClass::Deadlock);
+            match () {
+                () if victim => 0,
+                () if Some(arrival.session) == submitter => 1,
+                () => 2,
+            }
+        });
+        for arrival in arrivals {
+            let Some(step) = arrival.step else { continue };
+            let outcome = match arrival.reply {
+                Err(error) => Outcome::Error(error),
+                Ok(answer) if arrival.was_blocked => Outcome::Resumed(answer),
+                Ok(answer) => Outcome::Ok(answer),
+            };
+            self.record(step, outcome);
+        }
+    }
+
+    /// Records the statements that are newly blocked, with their blockers by name.
+    fn record_blocked(&mut self, waits: &[Wait]) {
+        for wait in waits {
+            let Some(index) = self.players.iter().position(|player| player.id == wait.waiter)
+            else {
+                continue;
+            };
+            let blocked_so_far = &mut self.blocked_so_far;
+            let step = match self.players[index].pending.as_mut() {
+                Some(pending) if pending.blocked.is_none() => {
+                    *blocked_so_far += 1;
+                    pending.blocked = Some(*blocked_so_far);
+                    pending.step
+                }
+                _ => None,
+            };
+            let Some(step) = step else { continue };
+            let by = wait.blockers.iter().flatten().map(|id| self.blocker(*id)).collect();
+            let kind = match self.watcher.as_mut() {
+                Some(watcher) if wait.kind.is_empty() => watcher.describe(wait.waiter),
+                _ => wait.kind.clone(),
+            };
+            self.record(step, Outcome::Blocked { by, wait: kind });
+        }
+    }
+
+    fn blocker(&self, id: ConnectionId) -> Blocker {
+        let ours = self.players.iter().find(|player| player.id == id);
+        ours.map_or_else(
+            || Blocker::Outside(id.to_string()),
+            |player| Blocker::Session(player.index),
+        )
+    }
+}

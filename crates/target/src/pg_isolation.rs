@@ -1,0 +1,103 @@
+//! The database in which PostgreSQL isolation specs run, set up the way PostgreSQL's own harness does.
+//!
+//! Specs show dates, database names and locks, so the expected outputs hold only in a database named
+//! `isolation_regression` with fixed date, time zone, interval and message settings, and with sessions
+//! named `isolation/SPEC/SESSION`. The database is created and dropped by us; a URL that itself names
+//! `isolation_regression` is taken as it is; where one exists already that is not ours, another name is
+//! chosen and the caller told.
+
+use std::time::Duration;
+
+use crate::endpoint::Endpoint;
+use crate::pg_session::PgSession;
+use crate::pg_wire::PgConnection;
+use crate::postgres::{Postgres, dial, unique_schema_name, watch};
+use crate::{TargetError, Watcher, execute};
+
+const NAME: &str = "isolation_regression";
+
+/// Longest time for creating or dropping the database.
+const HOUSEKEEPING_LIMIT: Duration = Duration::from_secs(60);
+
+/// What PostgreSQL's harness sets for every session.
+const SETTINGS: [(&str, &str); 5] = [
+    ("datestyle", "Postgres, MDY"),
+    ("timezone", "PST8PDT"),
+    ("intervalstyle", "postgres_verbose"),
+    ("bytea_output", "hex"),
+    ("client_encoding", "UTF8"),
+];
+
+/// Settings that only a superuser may change: the harness's servers have them anyway.
+const SUPERUSER_SETTINGS: &str = "SET lc_messages = 'C'; SET deadlock_timeout = '1s'";
+
+/// A database of our own for specs.
+pub struct IsolationDatabase {
+    admin: Endpoint,
+    database: Endpoint,
+    created: bool,
+    /// Something the user should know, for instance that the usual name was taken.
+    pub remark: Option<String>,
+}
+
+impl IsolationDatabase {
+    /// Creates the database on this server.
+    pub fn create(server: &Postgres) -> Result<Self, TargetError> {
+        let admin = server.endpoint().clone();
+        if admin.database == NAME {
+            return Ok(Self { database: admin.clone(), admin, created: false, remark: None });
+        }
+        let mut database = Endpoint { database: NAME.to_owned(), ..admin.clone() };
+        let mut session = PgSession::new(dial(&admin, &[])?);
+        let mut create = |name: &str| {
+            let sql = format!("CREATE DATABASE {name} TEMPLATE template0");
+            execute(&mut session, &sql, HOUSEKEEPING_LIMIT)
+        };
+        let mut remark = None;
+        let mut created = create(NAME);
+        if created.as_ref().is_err_and(|error| error.code == "42P04") {
+            database.database = unique_schema_name();
+            remark = Some(format!(
+                "a database {NAME} exists already and is left alone: using {}",
+                database.database
+            ));
+            created = create(&database.database);
+        }
+        created.map_err(|error| TargetError::Prepare {
+            target: admin.to_string(),
+            reason: format!("CREATE DATABASE: {}", error.message),
+        })?;
+        Ok(Self { admin, database, created: true, remark })
+    }
+
+    /// Opens a session; `application` is its `application_name`.
+    pub fn open(&self, application: &str) -> Result<PgConnection, TargetError> {
+        let mut parameters = vec![("application_name", application)];
+        parameters.extend(SETTINGS);
+        let mut session = PgSession::new(dial(&self.database, &parameters)?);
+        let _ = execute(&mut session, SUPERUSER_SETTINGS, HOUSEKEEPING_LIMIT);
+        Ok(session.into_connection())
+    }
+
+    /// A connection to ask who waits for whom.
+    pub fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
+        watch(&self.database, "isolation")
+    }
+}
+
+impl Drop for IsolationDatabase {
+    fn drop(&mut self) {
+        if !self.created {
+            return;
+        }
+        if let Ok(connection) = dial(&self.admin, &[]) {
+            let name = &self.database.database;
+            let mut session = PgSession::new(connection);
+            let drop_with = |force| format!("DROP DATABASE IF EXISTS {name}{force}");
+            // WITH (FORCE) exists since version 13.
+            if execute(&mut session, &drop_with(" WITH (FORCE)"), HOUSEKEEPING_LIMIT).is_err() {
+                let _ = execute(&mut session, &drop_with(""), HOUSEKEEPING_LIMIT);
+            }
+        }
+    }
+}
