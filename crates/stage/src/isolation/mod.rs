@@ -63,7 +63,7 @@ pub fn run_spec(
         options,
         waiting: Vec::new(),
         new_notice: false,
-        out: format!("Parsed test spec with {} sessions\n", spec.sessions.len()),
+        out: opening(spec),
     };
     for permutation in spec.all_permutations() {
         match theatre.permutation(&permutation) {
@@ -76,6 +76,22 @@ pub fn run_spec(
         }
     }
     Ok(Transcript { text: theatre.out, failure: None })
+}
+
+/// The first lines: steps that no permutation uses, then the number of sessions.
+fn opening(spec: &Spec) -> String {
+    let permutations = spec.all_permutations();
+    let used: HashSet<&str> =
+        permutations.iter().flatten().map(|step| spec.step(step.step).name.as_str()).collect();
+    let steps = spec.sessions.iter().flat_map(|session| &session.steps);
+    let mut unused: Vec<&str> =
+        steps.map(|step| step.name.as_str()).filter(|name| !used.contains(name)).collect();
+    unused.sort_unstable();
+    let mut text = String::new();
+    for name in unused {
+        text += &format!("unused step name: {name}\n");
+    }
+    text + &format!("Parsed test spec with {} sessions\n", spec.sessions.len())
 }
 
 /// Why a permutation did not reach its end.

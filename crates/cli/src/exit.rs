@@ -1,0 +1,63 @@
+//! Exit codes: what scripts can rely on.
+
+use std::process::ExitCode;
+
+use anchorite_stage::StageError;
+use anchorite_target::TargetError;
+use anchorite_target::endpoint::BadUrl;
+
+/// The documented exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done, nothing new.
+    Fine = 0,
+    /// Usage error or bad input.
+    BadInput = 2,
+    /// The target could not be reached, prepared or started, or it was lost.
+    Target = 3,
+    /// Ctrl-C or SIGTERM; everything was cleaned up.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// A user's mistake: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
+/// Says what went wrong, in one message, and chooses the exit code.
+#[expect(clippy::print_stderr, reason = "the one place where errors are told")]
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    let exit = code_of(error);
+    if exit == Exit::Interrupted {
+        eprintln!("anchorite: interrupted; everything that was started is stopped and removed");
+    } else {
+        eprintln!("anchorite: {error:#}");
+    }
+    exit.into()
+}
+
+fn code_of(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        if cause.is::<BadInput>() || cause.is::<BadUrl>() {
+            return Exit::BadInput;
+        }
+        let target = match cause.downcast_ref::<StageError>() {
+            Some(StageError::Interrupted) => return Exit::Interrupted,
+            Some(StageError::Target(error)) => Some(error),
+            Some(StageError::Setup { .. }) => return Exit::Target,
+            None => cause.downcast_ref::<TargetError>(),
+        };
+        match target {
+            Some(TargetError::UnsupportedLevel { .. }) => return Exit::BadInput,
+            Some(_) => return Exit::Target,
+            None => {}
+        }
+    }
+    Exit::BadInput
+}

@@ -1,0 +1,46 @@
+//! `--level`: which levels to run at.
+
+use std::str::FromStr;
+
+use anchorite_model::Level;
+use anchorite_model::level::UnknownLevel;
+use anchorite_target::Target;
+
+/// One `--level` argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LevelChoice {
+    /// What the target runs at when nobody says anything.
+    Default,
+    /// Every level that the target has.
+    All,
+    /// This one.
+    One(Level),
+}
+
+impl FromStr for LevelChoice {
+    type Err = UnknownLevel;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.to_lowercase().as_str() {
+            "default" => Ok(Self::Default),
+            "all" => Ok(Self::All),
+            _ => text.parse().map(Self::One),
+        }
+    }
+}
+
+/// The levels to set, in order; `None` = leave what the case or the target says.
+pub fn chosen(choices: &[LevelChoice], target: &dyn Target) -> Vec<Option<Level>> {
+    let mut levels = Vec::new();
+    for choice in choices {
+        match choice {
+            LevelChoice::Default => levels.push(None),
+            LevelChoice::All => levels.extend(target.levels().iter().copied().map(Some)),
+            LevelChoice::One(level) => levels.push(Some(*level)),
+        }
+    }
+    if levels.is_empty() {
+        levels.push(None);
+    }
+    levels
+}
