@@ -19,6 +19,7 @@ use anchorite_target::{ConnectionId, Reply, Wait, wait_readable};
 use crate::StageError;
 use crate::cast::Stage;
 use crate::decide::{Look, judge};
+use crate::player::{Pending, Player};
 
 /// Pause before the server is asked: most statements answer within it, and then need no question.
 const FIRST_PAUSE: Duration = Duration::from_micros(150);
@@ -90,7 +91,7 @@ impl Stage<'_> {
         }
     }
 
-    fn pending(&self) -> impl Iterator<Item = &crate::player::Pending> {
+    fn pending(&self) -> impl Iterator<Item = &Pending> {
         self.players.iter().filter_map(|player| player.pending.as_ref())
     }
 
@@ -166,7 +167,7 @@ impl Stage<'_> {
         settled.then_some(waits)
     }
 
-    fn ids(&self, wanted: impl Fn(&crate::player::Player) -> bool) -> Vec<ConnectionId> {
+    fn ids(&self, wanted: impl Fn(&Player) -> bool) -> Vec<ConnectionId> {
         self.players.iter().filter(|player| wanted(player)).map(|player| player.id).collect()
     }
 

@@ -12,6 +12,7 @@
 //! A database error is data ([`Reply::Err`]); a [`TargetError`] means that the endpoint could not be
 //! used at all.
 
+pub mod cockroach;
 pub mod endpoint;
 pub mod pg_isolation;
 pub mod pg_session;
@@ -177,6 +178,12 @@ pub trait Watcher: Send {
     /// How long after a transaction's end a connection that it set free may still be shown as waiting.
     fn grant_delay(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// Whether only a session inside a transaction can hold others up. Then a wait for a session whose
+    /// transaction has ended is old news, and the stage looks again.
+    fn blockers_are_in_transactions(&self) -> bool {
+        false
     }
 
     /// Whether a single look may show a wait that is none, so that the stage has to look twice.

@@ -14,6 +14,7 @@ use crate::{ConnectionId, Reply, Session};
 /// A connection with the parts of the answer that have arrived so far.
 pub struct PgSession {
     connection: PgConnection,
+    id: ConnectionId,
     answer: Answer,
     error: Option<PgMessage>,
 }
@@ -21,7 +22,12 @@ pub struct PgSession {
 impl PgSession {
     /// Wraps an open connection.
     pub fn new(connection: PgConnection) -> Self {
-        Self { connection, answer: Answer::default(), error: None }
+        Self { id: connection.pid, connection, answer: Answer::default(), error: None }
+    }
+
+    /// Another id than the backend's process id, for servers that identify sessions differently.
+    pub fn identify(&mut self, id: ConnectionId) {
+        self.id = id;
     }
 
     /// The bare connection, for callers that read its items one by one.
@@ -50,7 +56,7 @@ impl PgSession {
 
 impl Session for PgSession {
     fn id(&self) -> ConnectionId {
-        self.connection.pid
+        self.id
     }
 
     fn submit(&mut self, sql: &str) {

@@ -14,7 +14,7 @@ pub enum Told {
     /// The step is answered completely.
     Ready,
     /// The connection is gone.
-    Lost(String),
+    Lost,
 }
 
 /// A session of a spec.
@@ -76,7 +76,7 @@ impl Actor {
             match self.side_word(item, out) {
                 None => {}
                 Some(PgItem::Ready(_)) => return Some(Told::Ready),
-                Some(PgItem::Lost(why)) => return Some(Told::Lost(why)),
+                Some(PgItem::Lost(_)) => return Some(Told::Lost),
                 Some(result) => return Some(Told::Result(result)),
             }
         }

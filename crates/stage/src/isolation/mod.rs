@@ -33,6 +33,11 @@ const PATIENCE: Duration = Duration::from_millis(10);
 /// A step is cancelled after this long, and given up after twice as long.
 const STEP_LIMIT: Duration = Duration::from_secs(300);
 
+/// libpq's words for a connection that ended while an answer was due.
+const SERVER_CLOSED: &str = "server closed the connection unexpectedly\n\
+    \tThis probably means the server terminated abnormally\n\
+    \tbefore or while processing the request.\n\n";
+
 /// What a spec printed, and whether it ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcript {
@@ -349,8 +354,9 @@ impl Theatre<'_> {
                     self.out += &format!("{}:  {}\n", error.severity, error.message);
                 }
                 Some(Told::Result(_)) => {}
-                Some(Told::Lost(why)) => {
-                    return Err(Stop::Failed(format!("PQconsumeInput failed: {why}")));
+                Some(Told::Lost) => {
+                    self.out += SERVER_CLOSED;
+                    break;
                 }
                 Some(Told::Ready) => break,
                 None => wait_readable(&[self.actors[session].connection.fd()], PATIENCE),
