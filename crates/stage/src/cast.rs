@@ -111,16 +111,26 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Appends an event.
+    /// Appends an event that happens now.
     pub(crate) fn record(&mut self, step: usize, outcome: Outcome) {
+        self.record_at(step, outcome, self.now_us());
+    }
+
+    /// Appends an event that happened a moment ago.
+    pub(crate) fn record_at(&mut self, step: usize, outcome: Outcome, at_us: u64) {
         let submitted = &self.run.case.steps[step];
         self.run.events.push(Event {
             n: step + 1,
             session: submitted.session,
             sql: submitted.statement.sql.clone(),
             outcome,
-            at_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            at_us,
         });
+    }
+
+    /// Microseconds since the sessions were ready.
+    pub(crate) fn now_us(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Whether somebody wants us to stop.

@@ -258,6 +258,7 @@ impl Stage<'_> {
 
     /// Records the statements that are newly blocked, with their blockers by name.
     fn record_blocked(&mut self, waits: &[Wait]) {
+        let known_at_us = self.now_us();
         for wait in waits {
             let Some(index) = self.players.iter().position(|player| player.id == wait.waiter)
             else {
@@ -278,7 +279,7 @@ impl Stage<'_> {
                 Some(watcher) if wait.kind.is_empty() => watcher.describe(wait.waiter),
                 _ => wait.kind.clone(),
             };
-            self.record(step, Outcome::Blocked { by, wait: kind });
+            self.record_at(step, Outcome::Blocked { by, wait: kind }, known_at_us);
         }
     }
 

@@ -14,6 +14,7 @@
 
 pub mod cockroach;
 pub mod endpoint;
+mod open;
 pub mod pg_isolation;
 pub mod pg_session;
 pub mod pg_wire;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
 
+pub use open::{OpenError, open};
 pub use wait::{execute, wait_readable};
 
 /// What a statement was answered with.

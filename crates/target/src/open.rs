@@ -1,0 +1,33 @@
+//! From a URL, or the name of an embedded engine, to a target.
+
+use crate::cockroach::Cockroach;
+use crate::endpoint::{BadUrl, Endpoint};
+use crate::postgres::Postgres;
+use crate::{Target, TargetError};
+
+/// Why a text did not become a target.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It is no URL.
+    #[error(transparent)]
+    BadUrl(#[from] BadUrl),
+    /// It is a URL of something else.
+    #[error(
+        "unknown target '{0}': expected sqlite, sqlite:wal, sqlite:shared-cache, or a URL that begins \
+         with mariadb://, mysql://, tidb://, postgres:// or cockroach://"
+    )]
+    UnknownScheme(String),
+    /// It could not be used.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+/// Opens the target that `text` names.
+pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
+    let endpoint = Endpoint::parse(text)?;
+    Ok(match endpoint.scheme.as_str() {
+        "postgres" | "postgresql" => Box::new(Postgres::connect(&endpoint)?),
+        "cockroach" | "cockroachdb" => Box::new(Cockroach::connect(&endpoint)?),
+        other => return Err(OpenError::UnknownScheme(other.to_owned())),
+    })
+}
