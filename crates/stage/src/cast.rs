@@ -1,5 +1,6 @@
 //! The cast: sessions opened, levels read back, set-up done; then the schedule, step by step.
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use anchorite_model::sql::StatementKind;
 use anchorite_model::{
     BlockingKnowledge, Case, Ending, Event, Level, Outcome, Run, SessionIndex, SessionInfo,
 };
-use anchorite_target::{Schema, SessionOptions, Target, Watcher, execute};
+use anchorite_target::{ConnectionId, Schema, SessionOptions, Target, Watcher, execute};
 
 use crate::player::Player;
 use crate::{Asking, RunOptions, StageError};
@@ -25,6 +26,8 @@ pub struct Stage<'a> {
     /// When a transaction last ended: the waits of others may take a moment to follow.
     pub(crate) last_end: Option<Instant>,
     pub(crate) blocked_so_far: u64,
+    /// The connections that somebody waits for, as of the last look.
+    pub(crate) waited_for: HashSet<ConnectionId>,
 }
 
 impl<'a> Stage<'a> {
@@ -71,6 +74,7 @@ impl<'a> Stage<'a> {
             started,
             last_end: None,
             blocked_so_far: 0,
+            waited_for: HashSet::new(),
         })
     }
 
@@ -95,6 +99,10 @@ impl<'a> Stage<'a> {
             self.record(step, Outcome::Skipped { reason: reason.to_owned() });
             return Ok(());
         }
+        if self.waited_for.contains(&player.id) && !self.kinds[step].ends_transaction() {
+            self.let_deadlock_checks_pass();
+        }
+        let player = &mut self.players[session];
         player.submit(Some(step), &self.run.case.steps[step].statement.sql);
         self.settle(Some(session))
     }

@@ -46,7 +46,20 @@ impl Stage<'_> {
         self.record_arrivals(arrivals, submitter);
         let blocked = outcome?;
         self.record_blocked(&blocked);
+        self.waited_for =
+            blocked.iter().flat_map(|wait| wait.blockers.iter().flatten()).copied().collect();
         Ok(())
+    }
+
+    /// Waits until the server's timers have looked at every present wait, so that the next statement,
+    /// if it closes a cycle, is the one that finds it.
+    pub(crate) fn let_deadlock_checks_pass(&self) {
+        let Some(watcher) = &self.watcher else { return };
+        let youngest = self.pending().map(|pending| pending.since.elapsed()).min();
+        let remaining = watcher.deadlock_check().saturating_sub(youngest.unwrap_or(Duration::MAX));
+        if !remaining.is_zero() {
+            self.pause(remaining);
+        }
     }
 
     fn settle_into(&mut self, arrivals: &mut Vec<Arrival>) -> Result<Vec<Wait>, StageError> {

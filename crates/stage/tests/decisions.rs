@@ -6,9 +6,11 @@
 //! against this little lock table; then every row must hold exactly the committed increments, which
 //! also shows that no statement was sent twice.
 
+#![allow(clippy::print_stdout, reason = "tests tell what they did")]
+
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anchorite_model::{Blocker, Case, Outcome, Product, Run, Value};
 use anchorite_stage::{RunOptions, run_case};
@@ -77,6 +79,8 @@ fn random_case(random: &mut Random, product: Product) -> (Case, Vec<Deed>) {
 #[derive(Default)]
 struct Locks {
     holders: BTreeMap<usize, usize>,
+    /// Sessions whose transaction failed but is not rolled back yet: it may or may not hold its rows.
+    failed: BTreeSet<usize>,
     waiters: BTreeMap<usize, usize>,
     added: BTreeMap<usize, Vec<usize>>,
     committed: BTreeMap<usize, i128>,
@@ -86,6 +90,7 @@ struct Locks {
 impl Locks {
     fn release(&mut self, session: usize) -> Vec<usize> {
         self.holders.retain(|_, holder| *holder != session);
+        self.failed.remove(&session);
         self.added.remove(&session).unwrap_or_default()
     }
 
@@ -119,7 +124,8 @@ impl Locks {
             (Outcome::Blocked { .. }, _) => return Err("blocked although it takes no lock".into()),
             (Outcome::Ok(_) | Outcome::Resumed(_), Deed::Update(row)) => {
                 self.waiters.remove(&session);
-                if self.holders.get(&row).is_some_and(|holder| *holder != session) {
+                let holds = |holder: &usize| *holder != session && !self.failed.contains(holder);
+                if self.holders.get(&row).is_some_and(holds) {
                     return Err("answered although another session holds the row".into());
                 }
                 self.holders.insert(row, session);
@@ -132,12 +138,13 @@ impl Locks {
             }
             (Outcome::Ok(_), Deed::Rollback) => drop(self.release(session)),
             (Outcome::Error(error), _) => {
-                // CockroachDB may ask for a retry at any time; then the transaction is over.
+                // CockroachDB may ask for a retry at any time.
                 if run.target.product != Product::Cockroach {
                     return Err(format!("failed: {}", error.message));
                 }
                 self.waiters.remove(&session);
-                self.release(session);
+                self.added.remove(&session);
+                self.failed.insert(session);
             }
             _ => {}
         }

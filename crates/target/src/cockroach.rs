@@ -26,7 +26,7 @@ use crate::{
 const HOUSEKEEPING_LIMIT: Duration = Duration::from_secs(60);
 
 /// A waiter is woken some milliseconds after the holder's end, and the views lag behind that.
-const GRANT_DELAY: Duration = Duration::from_millis(250);
+const GRANT_DELAY: Duration = Duration::from_millis(100);
 
 /// A CockroachDB node.
 #[derive(Debug)]

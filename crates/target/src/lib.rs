@@ -182,6 +182,13 @@ pub trait Watcher: Send {
         Duration::ZERO
     }
 
+    /// How long after a wait began the server looks once whether it is part of a deadlock, where it does
+    /// so by a timer. The stage lets that moment pass before it sends a statement that could close a
+    /// cycle, so that the victim is always the one who closed it.
+    fn deadlock_check(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Whether only a session inside a transaction can hold others up. Then a wait for a session whose
     /// transaction has ended is old news, and the stage looks again.
     fn blockers_are_in_transactions(&self) -> bool {

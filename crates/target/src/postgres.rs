@@ -24,8 +24,11 @@ use crate::{
 /// Longest time for a statement of our own (creating schemas, reading settings).
 const HOUSEKEEPING_LIMIT: Duration = Duration::from_secs(30);
 
-/// A waiter that finds itself in a cycle reports the deadlock after this time instead of one second.
-const DEADLOCK_TIMEOUT: &str = "10ms";
+/// A waiter looks for a deadlock once, after this time instead of one second.
+const DEADLOCK_TIMEOUT: &str = "1ms";
+
+/// How late the server's timer may fire.
+const TIMER_SLACK: Duration = Duration::from_millis(5);
 
 const LEVELS: [Level; 4] =
     [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
@@ -126,12 +129,7 @@ impl Schema for PgSchema {
             &mut session,
             &format!("SET search_path TO {}; SET lock_timeout = {limit_ms}", self.name),
         )?;
-        // Only a superuser may shorten this; without it a deadlock is just reported a little later.
-        let _ = execute(
-            &mut session,
-            &format!("SET deadlock_timeout = '{DEADLOCK_TIMEOUT}'"),
-            HOUSEKEEPING_LIMIT,
-        );
+        shorten_deadlock_timeout(&mut session);
         if let Some(level) = options.level {
             if !LEVELS.contains(&level) {
                 return Err(unsupported(&self.info, level, &LEVELS));
@@ -204,14 +202,29 @@ pub fn read_back(session: &mut dyn Session, sql: &str) -> Result<String, DbError
 /// Opens a connection to ask who waits for whom, and asks once to see whether it may.
 pub fn watch(endpoint: &Endpoint, target: &str) -> Result<Box<dyn Watcher>, TargetError> {
     let session = PgSession::new(dial(endpoint, &[("application_name", "anchorite")])?);
-    let mut watcher = PgWatcher { session, target: target.to_owned() };
+    let mut watcher =
+        PgWatcher { session, target: target.to_owned(), deadlock_check: Duration::ZERO };
     watcher.waits(&[watcher.session.id()], &[])?;
+    shorten_deadlock_timeout(&mut watcher.session);
+    let rows =
+        watcher.ask("SELECT setting::int FROM pg_settings WHERE name = 'deadlock_timeout'")?;
+    if let Some(Value::Int(timeout_ms)) = rows.into_iter().flatten().next() {
+        let timeout = Duration::from_millis(u64::try_from(timeout_ms).unwrap_or_default());
+        watcher.deadlock_check = timeout + TIMER_SLACK;
+    }
     Ok(Box::new(watcher))
+}
+
+/// Only a superuser may do this; without it a deadlock is just reported later.
+fn shorten_deadlock_timeout(session: &mut PgSession) {
+    let sql = format!("SET deadlock_timeout = '{DEADLOCK_TIMEOUT}'");
+    let _ = execute(session, &sql, HOUSEKEEPING_LIMIT);
 }
 
 struct PgWatcher {
     session: PgSession,
     target: String,
+    deadlock_check: Duration,
 }
 
 impl PgWatcher {
@@ -240,6 +253,10 @@ impl Watcher for PgWatcher {
             join(outstanding)
         ))?;
         Ok(rows.iter().filter_map(|row| wait_of(row)).collect())
+    }
+
+    fn deadlock_check(&self) -> Duration {
+        self.deadlock_check
     }
 
     fn describe(&mut self, waiter: ConnectionId) -> String {
