@@ -46,7 +46,9 @@ impl Place {
         let words: Vec<&str> = words.collect();
         let levels = match words.as_slice() {
             [] => {
-                return Err(format!("'{text}' names no level: expected ru, rc, rr, si, ser or all"));
+                return Err(format!(
+                    "'{text}' names no level: expected ru, rc, rr, si, ser or all"
+                ));
             }
             ["all"] => None,
             levels => {

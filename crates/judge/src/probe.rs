@@ -6,7 +6,7 @@
 //! "prevented" is said of this one schedule; it is no proof that another one does not get through.
 
 use anchorite_claims::Anomaly;
-use anchorite_model::{Case, Ending, ErrorClass, Outcome, Run};
+use anchorite_model::{Case, DbError, Ending, ErrorClass, Outcome, Run};
 
 use crate::header::{ConditionError, shows, values};
 
@@ -141,21 +141,15 @@ fn prevention(
     incidental: &[usize],
     failed: &str,
 ) -> Result<(How, String), ObserveError> {
-    let errors = || {
-        run.events.iter().filter_map(|event| match &event.outcome {
-            Outcome::Error(error) => Some((event.n, error)),
-            _ => None,
-        })
-    };
+    let errors = first_errors(run);
     let is_unrelated = |class| matches!(class, ErrorClass::Other | ErrorClass::ConnectionLost);
-    if let Some((step, error)) = errors().find(|(_, error)| is_unrelated(error.class)) {
+    if let Some((step, error)) = errors.iter().find(|(_, error)| is_unrelated(error.class)) {
         let message = error.message.clone();
-        return Err(ObserveError::Unrelated { case: case.name.clone(), step, message });
+        return Err(ObserveError::Unrelated { case: case.name.clone(), step: *step, message });
     }
-    let deadlock = errors().find(|(_, error)| error.class == ErrorClass::Deadlock);
-    if let Some((n, error)) = deadlock.or_else(|| errors().next()) {
-        let deadlock = error.class == ErrorClass::Deadlock;
-        let how = if deadlock { How::Deadlock } else { How::Error };
+    let deadlock = errors.iter().find(|(_, error)| error.class == ErrorClass::Deadlock);
+    if let Some((n, error)) = deadlock.or_else(|| errors.first()) {
+        let how = if deadlock.is_some() { How::Deadlock } else { How::Error };
         return Ok((how, format!("step {n} failed: {}", error.message)));
     }
     let waited = run.events.iter().find(|event| {
@@ -165,4 +159,22 @@ fn prevention(
         Some(event) => (How::Wait, format!("step {} waited, and not: {failed}", event.n)),
         None => (How::Snapshot, format!("not: {failed}")),
     })
+}
+
+/// The errors that tell something: not those that a session gets only because its transaction has failed
+/// before (PostgreSQL refuses everything until the transaction's end).
+fn first_errors(run: &Run) -> Vec<(usize, &DbError)> {
+    let mut gone = vec![false; run.case.sessions.len()];
+    let mut errors = Vec::new();
+    for event in &run.events {
+        match &event.outcome {
+            Outcome::Error(error) if !gone[event.session] => {
+                gone[event.session] = error.transaction_gone;
+                errors.push((event.n, error));
+            }
+            Outcome::Ok(_) | Outcome::Resumed(_) => gone[event.session] = false,
+            _ => {}
+        }
+    }
+    errors
 }
