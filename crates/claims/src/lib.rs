@@ -1,1 +1,176 @@
 //! What each level of each DBMS promises, with the URL of the page that says so.
+//!
+//! Idea: a report is worth nothing if the vendor documents the behaviour. So what a level promises is
+//! data, one file per product under `claims/`, reviewed like code, and every line of it names its page.
+//! This crate reads those files ([`file`]), refuses what is incomplete or misspelt, and answers
+//! questions ([`Claims::about`]): is this anomaly prevented at this level of this server?
+//!
+//! Assumption: the vendor's page was read right. Blind spot: behaviour that depends on settings which
+//! are neither a version nor a variant of the target.
+
+mod anomaly;
+mod file;
+mod version;
+
+use std::sync::OnceLock;
+
+use anchorite_model::{Level, Product, TargetInfo};
+
+pub use anomaly::{Anomaly, UnknownAnomaly};
+pub use file::ClaimsError;
+pub use version::{InvalidVersion, Version};
+
+/// What the documentation says about one anomaly at one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Promise {
+    /// It cannot happen.
+    Prevented,
+    /// It can happen.
+    Possible,
+    /// The documentation does not say.
+    Unspecified,
+}
+
+impl Promise {
+    /// The word of the claims files and of the JSON form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prevented => "prevented",
+            Self::Possible => "possible",
+            Self::Unspecified => "unspecified",
+        }
+    }
+}
+
+/// Whether a page speaks of an anomaly in general or of one way to provoke it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// An anomaly, whichever case provokes it.
+    Anomaly(Anomaly),
+    /// One case by its name, where it differs from its anomaly (`PMP-write`).
+    Case(String),
+}
+
+/// One line of a claims file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// What it is about.
+    pub subjects: Vec<Subject>,
+    /// What is promised.
+    pub promise: Promise,
+    /// From this version on; `None` = from the beginning.
+    pub since: Option<Version>,
+    /// Before this version; `None` = until today.
+    pub before: Option<Version>,
+    /// The vendor's page.
+    pub url: String,
+    /// What it says, in our words.
+    pub says: String,
+}
+
+/// What one level of a product is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelClaims {
+    /// The level.
+    pub level: Level,
+    /// How the server spells it.
+    pub spelling: String,
+    /// Whether the server has it; one that is accepted and quietly run as another level is not offered.
+    pub offered: bool,
+    /// The versions that have it: from this one on.
+    pub since: Option<Version>,
+    /// The variants of the engine that have it; empty = all.
+    pub variants: Vec<String>,
+    /// The level whose promises hold here, where the product makes two names of one.
+    pub same_as: Option<Level>,
+    /// The vendor's page.
+    pub url: String,
+    /// What it says, in our words.
+    pub says: String,
+    /// What is claimed about anomalies.
+    pub claims: Vec<Claim>,
+}
+
+impl LevelClaims {
+    /// Whether this target has the level, as documented.
+    pub fn is_offered_by(&self, target: &TargetInfo) -> bool {
+        let new_enough = self.since.as_ref().is_none_or(|since| Version::of(target) >= *since);
+        let variant_fits = self.variants.is_empty() || self.variants.contains(&target.variant);
+        self.offered && new_enough && variant_fits
+    }
+}
+
+/// What one product promises.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    /// The product.
+    pub product: Product,
+    /// Its levels, weakest first.
+    pub levels: Vec<LevelClaims>,
+}
+
+/// The answer to a question about an anomaly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Documented<'a> {
+    /// What is promised.
+    pub promise: Promise,
+    /// The claim that says so; `None` where no file speaks of this level of this target.
+    pub claim: Option<&'a Claim>,
+}
+
+impl Claims {
+    /// The claims that are built into the program.
+    ///
+    /// # Panics
+    ///
+    /// Never in a program that passed its tests: they read every built-in file.
+    pub fn for_product(product: Product) -> &'static Self {
+        static CLAIMS: OnceLock<Vec<Claims>> = OnceLock::new();
+        let all = CLAIMS.get_or_init(|| {
+            let read = |(name, text)| Self::parse(name, text).expect("a built-in file is valid");
+            file::BUILT_IN.into_iter().map(read).collect()
+        });
+        all.iter().find(|claims| claims.product == product).expect("every product has a file")
+    }
+
+    /// What is said about a level.
+    pub fn level(&self, level: Level) -> Option<&LevelClaims> {
+        self.levels.iter().find(|claims| claims.level == level)
+    }
+
+    /// What is promised about an anomaly, as the given case provokes it, at a level of a target.
+    /// What is said of the case beats what is said of its anomaly.
+    pub fn about(
+        &self,
+        target: &TargetInfo,
+        level: Level,
+        anomaly: Anomaly,
+        case: &str,
+    ) -> Documented<'_> {
+        let claim = self
+            .level(level)
+            .filter(|claims| claims.is_offered_by(target))
+            .and_then(|claims| self.level(claims.same_as.unwrap_or(level)))
+            .and_then(|claims| claims.about(&Version::of(target), anomaly, case));
+        let promise = claim.map_or(Promise::Unspecified, |claim| claim.promise);
+        Documented { promise, claim }
+    }
+}
+
+impl LevelClaims {
+    fn about(&self, version: &Version, anomaly: Anomaly, case: &str) -> Option<&Claim> {
+        let find = |wanted: &Subject| {
+            self.claims
+                .iter()
+                .find(|claim| claim.covers(version) && claim.subjects.contains(wanted))
+        };
+        find(&Subject::Case(case.to_owned())).or_else(|| find(&Subject::Anomaly(anomaly)))
+    }
+}
+
+impl Claim {
+    fn covers(&self, version: &Version) -> bool {
+        self.since.as_ref().is_none_or(|since| version >= since)
+            && self.before.as_ref().is_none_or(|before| version < before)
+    }
+}

@@ -1,0 +1,286 @@
+//! Reads a claims file and refuses what is misspelt, incomplete or without a page.
+//!
+//! ```toml
+//! product = "mysql"
+//!
+//! [[level]]
+//! level = "repeatable read"
+//! spelling = "REPEATABLE READ"
+//! offered = true
+//! url = "https://…"
+//! says = "The default. …"
+//!
+//! [[level.anomaly]]
+//! names = ["PMP", "G-single"]     # or: cases = ["PMP-write"]
+//! claim = "prevented"             # or: possible, unspecified
+//! since = "11.6.2"                # optional, first version; before = first version no more
+//! url = "https://…"
+//! says = "Plain reads of one transaction see one snapshot."
+//! ```
+//!
+//! Every level that is offered says something about each of the ten anomalies, for every version.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anchorite_model::{Level, Product};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Subject, Version};
+
+/// The files that are built into the program.
+pub(crate) const BUILT_IN: [(&str, &str); 6] = [
+    ("claims/sqlite.toml", include_str!("../../../claims/sqlite.toml")),
+    ("claims/mariadb.toml", include_str!("../../../claims/mariadb.toml")),
+    ("claims/mysql.toml", include_str!("../../../claims/mysql.toml")),
+    ("claims/postgres.toml", include_str!("../../../claims/postgres.toml")),
+    ("claims/tidb.toml", include_str!("../../../claims/tidb.toml")),
+    ("claims/cockroach.toml", include_str!("../../../claims/cockroach.toml")),
+];
+
+/// Why a claims file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClaimsError {
+    /// Something stands in the file that must not, or is missing.
+    #[error("{file}:{line}: {reason}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// The line, 1-based.
+        line: usize,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {file}: {reason}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// The system's words.
+        reason: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileText {
+    product: Spanned<String>,
+    #[serde(default)]
+    level: Vec<Spanned<LevelText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LevelText {
+    level: Spanned<String>,
+    spelling: String,
+    offered: bool,
+    since: Option<Spanned<String>>,
+    #[serde(default)]
+    variants: Vec<String>,
+    same_as: Option<Spanned<String>>,
+    url: Spanned<String>,
+    says: Spanned<String>,
+    #[serde(default)]
+    anomaly: Vec<Spanned<AnomalyText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnomalyText {
+    #[serde(default)]
+    names: Vec<Spanned<String>>,
+    #[serde(default)]
+    cases: Vec<Spanned<String>>,
+    claim: Spanned<String>,
+    since: Option<Spanned<String>>,
+    before: Option<Spanned<String>>,
+    url: Spanned<String>,
+    says: Spanned<String>,
+}
+
+impl Claims {
+    /// Reads the text of a claims file; `file` is its name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ClaimsError> {
+        let source = Source { file, text };
+        let parsed: FileText = toml::from_str(text).map_err(|error| {
+            source.error(error.span().unwrap_or(0..0), error.message().to_owned())
+        })?;
+        let product = source.read::<Product>(&parsed.product)?;
+        let levels = parsed.level.iter().map(|level| source.level(level));
+        let claims = Self { product, levels: levels.collect::<Result<_, _>>()? };
+        for (level, text) in claims.levels.iter().zip(&parsed.level) {
+            let problem = claims.problem_of(level);
+            problem.map_or(Ok(()), |reason| Err(source.error(text.span(), reason)))?;
+        }
+        Ok(claims)
+    }
+
+    /// Reads a claims file.
+    pub fn load(path: &Path) -> Result<Self, ClaimsError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ClaimsError::Unreadable {
+            file: file.clone(),
+            reason: error.to_string(),
+        })?;
+        Self::parse(&file, &text)
+    }
+
+    /// What a level lacks, or says twice.
+    fn problem_of(&self, level: &LevelClaims) -> Option<String> {
+        let name = level.level;
+        if self.levels.iter().filter(|other| other.level == name).count() > 1 {
+            return Some(format!("'{name}' stands twice"));
+        }
+        if let Some(same) = level.same_as {
+            let known = self.level(same).is_some_and(|other| other.same_as.is_none());
+            let silent = level.claims.is_empty();
+            return (!known || !silent).then(|| {
+                format!("'{name}' is the same as '{same}': that must stand in the file, and no claims here")
+            });
+        }
+        if !level.offered {
+            return (!level.claims.is_empty())
+                .then(|| format!("'{name}' is not offered, and has claims"));
+        }
+        level.overlap().or_else(|| {
+            let missing: Vec<&str> = Anomaly::ALL
+                .into_iter()
+                .filter(|anomaly| !level.covers_all_versions(*anomaly))
+                .map(Anomaly::name)
+                .collect();
+            (!missing.is_empty()).then(|| {
+                format!("'{name}' says nothing, at some version, about {}", missing.join(", "))
+            })
+        })
+    }
+}
+
+impl LevelClaims {
+    /// A subject of which two claims speak at the same version.
+    fn overlap(&self) -> Option<String> {
+        for (index, claim) in self.claims.iter().enumerate() {
+            for other in &self.claims[index + 1..] {
+                let both = claim.subjects.iter().find(|subject| other.subjects.contains(subject));
+                if let Some(subject) = both.filter(|_| claim.meets(other)) {
+                    let subject = match subject {
+                        Subject::Anomaly(anomaly) => anomaly.name(),
+                        Subject::Case(case) => case,
+                    };
+                    return Some(format!("'{}' has two claims about {subject}", self.level));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the claims about an anomaly leave no version out. They do not overlap, so it is enough
+    /// that each begins where another ends.
+    fn covers_all_versions(&self, anomaly: Anomaly) -> bool {
+        let about: Vec<&Claim> = self
+            .claims
+            .iter()
+            .filter(|claim| claim.subjects.contains(&Subject::Anomaly(anomaly)))
+            .collect();
+        let begins = |version: &Option<Version>| about.iter().any(|claim| claim.since == *version);
+        begins(&None) && about.iter().all(|claim| claim.before.is_none() || begins(&claim.before))
+    }
+}
+
+impl Claim {
+    /// Whether some version belongs to both.
+    fn meets(&self, other: &Self) -> bool {
+        let ends_before = |a: &Self, b: &Self| match (&a.before, &b.since) {
+            (Some(before), Some(since)) => before <= since,
+            _ => false,
+        };
+        !ends_before(self, other) && !ends_before(other, self)
+    }
+}
+
+/// The file that is being read.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn level(self, spanned: &Spanned<LevelText>) -> Result<LevelClaims, ClaimsError> {
+        let text = spanned.get_ref();
+        Ok(LevelClaims {
+            level: self.read::<Level>(&text.level)?,
+            spelling: text.spelling.clone(),
+            offered: text.offered,
+            since: text.since.as_ref().map(|since| self.read(since)).transpose()?,
+            variants: text.variants.clone(),
+            same_as: text.same_as.as_ref().map(|level| self.read(level)).transpose()?,
+            url: self.url(&text.url)?,
+            says: self.sentence(&text.says)?,
+            claims: text.anomaly.iter().map(|claim| self.claim(claim)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn claim(self, spanned: &Spanned<AnomalyText>) -> Result<Claim, ClaimsError> {
+        let text = spanned.get_ref();
+        if text.names.is_empty() == text.cases.is_empty() {
+            let reason = "expected either names = [...] or cases = [...]".to_owned();
+            return Err(self.error(spanned.span(), reason));
+        }
+        let anomalies = text.names.iter().map(|name| self.read(name).map(Subject::Anomaly));
+        let cases = text.cases.iter().map(|name| Ok(Subject::Case(name.get_ref().clone())));
+        Ok(Claim {
+            subjects: anomalies.chain(cases).collect::<Result<_, _>>()?,
+            promise: self.promise(&text.claim)?,
+            since: text.since.as_ref().map(|since| self.read(since)).transpose()?,
+            before: text.before.as_ref().map(|before| self.read(before)).transpose()?,
+            url: self.url(&text.url)?,
+            says: self.sentence(&text.says)?,
+        })
+    }
+
+    fn promise(self, text: &Spanned<String>) -> Result<Promise, ClaimsError> {
+        let all = [Promise::Prevented, Promise::Possible, Promise::Unspecified];
+        let found = all.into_iter().find(|promise| promise.name() == text.get_ref());
+        found.ok_or_else(|| {
+            let reason = format!(
+                "unknown claim '{}': expected prevented, possible or unspecified",
+                text.get_ref()
+            );
+            self.error(text.span(), reason)
+        })
+    }
+
+    fn url(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
+        let url = text.get_ref();
+        let is_url = url.strip_prefix("https://").is_some_and(|rest| rest.contains('/'));
+        if is_url {
+            Ok(url.clone())
+        } else {
+            Err(self.error(text.span(), format!("'{url}' is no page: expected https://HOST/PAGE")))
+        }
+    }
+
+    fn sentence(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
+        let says = text.get_ref().split_whitespace().collect::<Vec<_>>().join(" ");
+        if says.is_empty() {
+            return Err(self.error(text.span(), "expected what the page says, in our words".into()));
+        }
+        Ok(says)
+    }
+
+    fn read<T>(self, text: &Spanned<String>) -> Result<T, ClaimsError>
+    where
+        T: std::str::FromStr,
+        T::Err: std::fmt::Display,
+    {
+        text.get_ref().parse().map_err(|error: T::Err| self.error(text.span(), error.to_string()))
+    }
+
+    fn error(self, span: Range<usize>, reason: String) -> ClaimsError {
+        let before = &self.text[..span.start.min(self.text.len())];
+        let line = before.matches('\n').count() + 1;
+        ClaimsError::Invalid { file: self.file.to_owned(), line, reason }
+    }
+}

@@ -1,0 +1,180 @@
+//! The built-in claims are complete, and broken files are refused with file, line and reason.
+
+use anchorite_claims::{Anomaly, Claims, Promise};
+use anchorite_model::{Level, Product, TargetInfo};
+
+fn target(product: Product, version: &str, variant: &str) -> TargetInfo {
+    TargetInfo { product, version: version.to_owned(), variant: variant.to_owned() }
+}
+
+fn promise(target: &TargetInfo, level: Level, case: &str) -> Promise {
+    let anomaly = Anomaly::ALL
+        .into_iter()
+        .rev()
+        .find(|anomaly| {
+            case.starts_with(anomaly.name()) && !case[anomaly.name().len()..].starts_with("-item")
+        })
+        .expect("every case name begins with its anomaly's name");
+    Claims::for_product(target.product).about(target, level, anomaly, case).promise
+}
+
+#[test]
+fn every_product_has_a_file() {
+    for product in Product::ALL {
+        let claims = Claims::for_product(product);
+        assert_eq!(claims.product, product);
+        assert!(claims.levels.iter().any(|level| level.offered), "{product}");
+        assert!(claims.levels.is_sorted_by_key(|level| level.level), "{product}: weakest first");
+    }
+}
+
+#[test]
+fn the_serializable_levels_prevent_everything() {
+    for (product, version) in [
+        (Product::Sqlite, "3.50.0"),
+        (Product::Mariadb, "10.11.19-MariaDB"),
+        (Product::Mysql, "9.7.4"),
+        (Product::Postgres, "15.19"),
+        (Product::Cockroach, "CockroachDB CCL v20.1.17"),
+    ] {
+        for anomaly in Anomaly::ALL {
+            let target = target(product, version, "");
+            let promise = promise(&target, Level::Serializable, anomaly.name());
+            assert_eq!(promise, Promise::Prevented, "{product} {anomaly}");
+        }
+    }
+}
+
+#[test]
+fn a_version_changes_what_is_claimed() {
+    let old = target(Product::Mariadb, "10.11.19-MariaDB-deb12", "");
+    let new = target(Product::Mariadb, "11.8.6-MariaDB", "");
+    for case in ["P4", "PMP-write", "G-single-write-delete"] {
+        assert_eq!(promise(&old, Level::RepeatableRead, case), Promise::Unspecified, "{case}");
+        assert_eq!(promise(&new, Level::RepeatableRead, case), Promise::Prevented, "{case}");
+    }
+    let before_read_committed = target(Product::Cockroach, "v22.2.6", "");
+    let with_read_committed = target(Product::Cockroach, "v24.1.0", "");
+    assert_eq!(promise(&before_read_committed, Level::ReadCommitted, "P4"), Promise::Unspecified);
+    assert_eq!(promise(&with_read_committed, Level::ReadCommitted, "P4"), Promise::Possible);
+}
+
+#[test]
+fn a_case_differs_from_its_anomaly_where_the_vendor_says_so() {
+    let mysql = target(Product::Mysql, "9.7.4", "");
+    assert_eq!(promise(&mysql, Level::RepeatableRead, "PMP"), Promise::Prevented);
+    assert_eq!(promise(&mysql, Level::RepeatableRead, "PMP-delete"), Promise::Prevented);
+    assert_eq!(promise(&mysql, Level::RepeatableRead, "PMP-write"), Promise::Possible);
+    assert_eq!(promise(&mysql, Level::Serializable, "PMP-write"), Promise::Prevented);
+}
+
+#[test]
+fn one_level_can_be_another_ones_name() {
+    let postgres = target(Product::Postgres, "15.19", "");
+    for anomaly in Anomaly::ALL {
+        let uncommitted = promise(&postgres, Level::ReadUncommitted, anomaly.name());
+        assert_eq!(uncommitted, promise(&postgres, Level::ReadCommitted, anomaly.name()));
+    }
+}
+
+#[test]
+fn a_level_that_only_a_variant_has_is_silent_elsewhere() {
+    let shared = target(Product::Sqlite, "3.50.0", "shared-cache");
+    let plain = target(Product::Sqlite, "3.50.0", "wal");
+    assert_eq!(promise(&shared, Level::ReadUncommitted, "G1a"), Promise::Possible);
+    assert_eq!(promise(&plain, Level::ReadUncommitted, "G1a"), Promise::Unspecified);
+}
+
+const LEVEL: &str = r#"product = "mysql"
+
+[[level]]
+level = "serializable"
+spelling = "SERIALIZABLE"
+offered = true
+url = "https://example.org/levels"
+says = "Everything is serial."
+"#;
+
+const CLAIM: &str = r#"
+[[level.anomaly]]
+names = ["G0", "G1a", "G1b", "G1c", "OTV", "PMP", "P4", "G-single", "G2-item", "G2"]
+claim = "prevented"
+url = "https://example.org/levels"
+says = "Nothing can happen."
+"#;
+
+#[test]
+fn a_complete_file_is_accepted() {
+    let claims = Claims::parse("x.toml", &[LEVEL, CLAIM].concat()).expect("a valid file");
+    assert_eq!(claims.levels[0].claims[0].subjects.len(), 10);
+}
+
+/// What is replaced in the valid file, by what, and where and how that is refused.
+const BROKEN: [(&str, &str, &str); 17] = [
+    ("product = \"mysql\"", "product = \"mysq\"", "x.toml:1: unknown product 'mysq'"),
+    ("offered = true\n", "", "x.toml:3: missing field `offered`"),
+    ("spelling", "speling", "x.toml:5: unknown field `speling`"),
+    ("offered = true", "offered = 1", "x.toml:6: invalid type: integer `1`, expected a boolean"),
+    (
+        "level = \"serializable\"",
+        "level = \"serial\"",
+        "x.toml:4: unknown isolation level 'serial'",
+    ),
+    ("url = \"https://example.org/levels\"\n", "", "x.toml:3: missing field `url`"),
+    ("url = \"https://example.org/levels\"", "url = \"page 7\"", "x.toml:7: 'page 7' is no page"),
+    ("says = \"Everything is serial.\"", "says = \" \"", "x.toml:8: expected what the page says"),
+    ("\"G1a\", ", "", "x.toml:3: 'serializable' says nothing, at some version, about G1a"),
+    ("\"G0\"", "\"G9\"", "x.toml:11: unknown anomaly 'G9'"),
+    ("claim = \"prevented\"", "claim = \"never\"", "x.toml:12: unknown claim 'never'"),
+    (
+        "claim = \"prevented\"",
+        "claim = \"prevented\"\nsince = \"new\"",
+        "x.toml:13: 'new' is no version",
+    ),
+    (
+        "claim = \"prevented\"",
+        "claim = \"prevented\"\nsince = \"8.0\"",
+        "x.toml:3: 'serializable' says nothing",
+    ),
+    (
+        "claim = \"prevented\"",
+        "claim = \"prevented\"\nbefore = \"8.0\"",
+        "x.toml:3: 'serializable' says nothing",
+    ),
+    ("names = ", "cases = [\"G0\"]\nnames = ", "x.toml:10: expected either names"),
+    (
+        "offered = true",
+        "offered = false",
+        "x.toml:3: 'serializable' is not offered, and has claims",
+    ),
+    ("[[level.anomaly]]", "[level.anomaly", "x.toml:10: "),
+];
+
+#[test]
+fn a_broken_file_is_refused_with_its_line() {
+    let valid = [LEVEL, CLAIM].concat();
+    for (old, new, expected) in BROKEN {
+        assert!(valid.contains(old), "{old}");
+        let text = valid.replacen(old, new, 1);
+        let error = Claims::parse("x.toml", &text).expect_err(new).to_string();
+        assert!(error.starts_with(expected), "{new}: {error}");
+    }
+}
+
+#[test]
+fn two_answers_to_one_question_are_refused() {
+    let twice = [LEVEL, CLAIM, CLAIM].concat();
+    let error = Claims::parse("x.toml", &twice).expect_err("two claims").to_string();
+    assert_eq!(error, "x.toml:3: 'serializable' has two claims about G0");
+
+    let level = LEVEL.split_once("\n\n").expect("a blank line").1;
+    let twice = [LEVEL, CLAIM, "\n", level, CLAIM].concat();
+    let error = Claims::parse("x.toml", &twice).expect_err("two levels").to_string();
+    assert_eq!(error, "x.toml:3: 'serializable' stands twice");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Claims::load("no/such/claims.toml".as_ref()).expect_err("no file").to_string();
+    assert!(error.starts_with("cannot read no/such/claims.toml: "), "{error}");
+}

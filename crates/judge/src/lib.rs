@@ -1,0 +1,26 @@
+//! What a run shows.
+//!
+//! A hand-written case says in its header when its phenomenon has happened (`-- shows:`), and where that
+//! was measured (`-- manifests:`, `-- absent:`, `-- seen:`). This crate reads those lines and holds them
+//! against a [`Run`](anchorite_model::Run). Everything here is pure: a case and a run go in, an opinion
+//! comes out.
+//!
+//! * [`condition`]: the little language, as values; [`parse`] makes them from text, [`header`] finds them.
+//! * [`holds`]: whether a condition is true of a run.
+//! * [`fate`]: whether a session's transactions really committed.
+//! * [`measured`]: at which products, versions and levels a case is known to show its phenomenon.
+//! * [`probe`]: the classic anomalies: possible, or prevented, and how.
+
+pub mod condition;
+pub mod fate;
+pub mod header;
+pub mod holds;
+pub mod measured;
+pub mod parse;
+pub mod probe;
+mod token;
+
+pub use condition::{Condition, Fact, StepFact};
+pub use header::{ConditionError, shows};
+pub use measured::{Measured, Place, Seen, contradictions};
+pub use probe::{How, Observation, ObserveError, observe};
