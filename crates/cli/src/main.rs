@@ -1,8 +1,10 @@
 //! The `anchorite` command: reads the arguments, calls one function per subcommand, maps to exit codes.
 
 mod exit;
+mod files;
 mod interrupt;
 mod levels;
+mod output;
 mod run;
 mod targets;
 

@@ -2,31 +2,42 @@
 
 use anchorite_target::endpoint::Endpoint;
 use anchorite_target::postgres::Postgres;
-use anchorite_target::{Target, TargetError};
+use anchorite_target::{OpenError, Target, open};
 
 use crate::exit::BadInput;
 
-/// Opens a target.
-pub fn open(text: &str) -> anyhow::Result<Opened> {
-    let endpoint = Endpoint::parse(text)?;
-    match endpoint.scheme.as_str() {
-        "postgres" | "postgresql" => Ok(Opened::Postgres(Postgres::connect(&endpoint)?)),
-        other => Err(BadInput(format!("unknown target '{other}'")).into()),
+/// The target when none is given.
+pub const DEFAULT: &str = "sqlite";
+
+/// A target that is open, with the private server behind it, if one was started.
+pub struct OpenTarget {
+    /// Where cases run.
+    pub target: Box<dyn Target>,
+    url: String,
+}
+
+impl OpenTarget {
+    /// Opens what `--on` names: an embedded engine, a running server, or a private one.
+    pub fn open(text: &str) -> anyhow::Result<Self> {
+        Ok(Self { target: open(text).map_err(told)?, url: text.to_owned() })
     }
-}
 
-/// A target that is open.
-pub enum Opened {
-    Postgres(Postgres),
-}
-
-impl Opened {
-    pub fn target(&self) -> &dyn Target {
-        match self {
-            Self::Postgres(target) => target,
+    /// The PostgreSQL server behind the target: only there can a spec run by isolationtester's rules.
+    pub fn postgres(&self) -> anyhow::Result<Postgres> {
+        let endpoint = Endpoint::parse(&self.url).ok();
+        match endpoint.filter(|url| ["postgres", "postgresql"].contains(&url.scheme.as_str())) {
+            Some(endpoint) => Ok(Postgres::connect(&endpoint)?),
+            None => {
+                let message = "--format isolationtester needs a postgres target".to_owned();
+                Err(BadInput(message).into())
+            }
         }
     }
 }
 
-#[allow(unused)]
-type Unused = TargetError;
+fn told(error: OpenError) -> anyhow::Error {
+    match error {
+        OpenError::Target(error) => error.into(),
+        error => BadInput(error.to_string()).into(),
+    }
+}
