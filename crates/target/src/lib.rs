@@ -19,6 +19,7 @@ pub mod pg_isolation;
 pub mod pg_session;
 pub mod pg_wire;
 pub mod postgres;
+pub mod sqlite;
 mod wait;
 
 use std::os::fd::BorrowedFd;

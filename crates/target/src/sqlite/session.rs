@@ -1,0 +1,59 @@
+//! The caller's end of a session: it hands statements to the session's thread and takes the answers.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use rusqlite::InterruptHandle;
+
+use super::board::Board;
+use super::schema::Folder;
+use crate::{ConnectionId, Reply, Session};
+
+/// One connection with the thread that runs its statements.
+pub(super) struct SqliteSession {
+    pub(super) board: Arc<Board>,
+    pub(super) id: ConnectionId,
+    pub(super) interrupt: InterruptHandle,
+    pub(super) bell: Arc<OwnedFd>,
+    pub(super) thread: Option<JoinHandle<()>>,
+    /// The database file stays as long as somebody has it open.
+    pub(super) _folder: Arc<Folder>,
+}
+
+impl Session for SqliteSession {
+    fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    fn submit(&mut self, sql: &str) {
+        self.board.submit(self.id, sql);
+    }
+
+    fn poll(&mut self) -> Option<Reply> {
+        self.board.poll(self.id)
+    }
+
+    /// Only a statement that runs for long is worth waiting for; a blocked one moves when others do.
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.board.is_moving(self.id).then(|| self.bell.as_fd())
+    }
+
+    fn cancel(&mut self) {
+        if !self.board.give_up(self.id) {
+            self.interrupt.interrupt();
+        }
+    }
+}
+
+impl Drop for SqliteSession {
+    fn drop(&mut self) {
+        self.board.close(self.id);
+        self.interrupt.interrupt();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has closed its connection too.
+            let _ = thread.join();
+        }
+        self.board.leave(self.id);
+    }
+}
