@@ -12,6 +12,12 @@
 //! A database error is data ([`Reply::Err`]); a [`TargetError`] means that the endpoint could not be
 //! used at all.
 
+mod innodb;
+mod mariadb;
+mod mysql;
+pub mod mysql_family;
+mod mysql_wire;
+mod tidb;
 mod wait;
 
 use std::os::fd::BorrowedFd;
