@@ -14,12 +14,18 @@
 
 pub mod cockroach;
 pub mod endpoint;
+mod innodb;
+mod mariadb;
+mod mysql;
+pub mod mysql_family;
+mod mysql_wire;
 mod open;
 pub mod pg_isolation;
 pub mod pg_session;
 pub mod pg_wire;
 pub mod postgres;
 pub mod sqlite;
+mod tidb;
 mod wait;
 
 use std::os::fd::BorrowedFd;

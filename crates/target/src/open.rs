@@ -3,7 +3,8 @@
 use crate::cockroach::Cockroach;
 use crate::endpoint::{BadUrl, Endpoint};
 use crate::postgres::Postgres;
-use crate::{Target, TargetError};
+use crate::sqlite::Sqlite;
+use crate::{Target, TargetError, mysql_family};
 
 /// Why a text did not become a target.
 #[derive(Debug, thiserror::Error)]
@@ -24,10 +25,19 @@ pub enum OpenError {
 
 /// Opens the target that `text` names.
 pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
+    if let Some(variant) = sqlite_variant(text) {
+        return Ok(Box::new(Sqlite::connect(variant)?));
+    }
     let endpoint = Endpoint::parse(text)?;
     Ok(match endpoint.scheme.as_str() {
         "postgres" | "postgresql" => Box::new(Postgres::connect(&endpoint)?),
         "cockroach" | "cockroachdb" => Box::new(Cockroach::connect(&endpoint)?),
+        "mysql" | "mariadb" | "tidb" => mysql_family::connect(text)?,
         other => return Err(OpenError::UnknownScheme(other.to_owned())),
     })
+}
+
+fn sqlite_variant(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("sqlite")?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix(':') }
 }

@@ -1,0 +1,57 @@
+//! Asking InnoDB of MariaDB and of MySQL 5.x who waits for a row or table lock.
+//!
+//! Idea: `SHOW ENGINE INNODB STATUS` is the one view without a cache: `information_schema.innodb_trx` and
+//! `innodb_lock_waits` are refreshed at most every 100 ms, and polling keeps them stale. Pure parts:
+//! `status` takes the text apart, `lock` knows which locks conflict, `blockers` puts both together.
+//!
+//! Assumption: the user has the PROCESS privilege. Blind spot: without `innodb_status_output_locks=ON`
+//! the status shows who waits, not for whom. MySQL 8 and later need another way (`crate::mysql`): its
+//! status omits waits for shared locks.
+
+mod blockers;
+mod lock;
+mod status;
+mod watcher;
+
+use std::time::Duration;
+
+use anchorite_model::Level;
+
+use crate::mysql_family::{ReadBack, variable};
+use crate::mysql_wire::{Connection, WireError};
+
+use blockers::row_waits;
+use status::Status;
+
+pub(crate) use watcher::StatusWatcher;
+
+/// The largest value of `lock_wait_timeout`: a year.
+const LOCK_WAIT_SECONDS_MAX: u64 = 31_536_000;
+
+/// The variable that holds the level; MySQL 8 and MariaDB 11.1 renamed it.
+pub(crate) fn isolation_variable(connection: &mut Connection) -> Result<&'static str, WireError> {
+    let new_name = "transaction_isolation";
+    Ok(if variable(connection, new_name)?.is_some() { new_name } else { "tx_isolation" })
+}
+
+/// The statements that prepare a session of MariaDB or MySQL.
+pub(crate) fn settings(level: Option<Level>, lock_wait: Duration) -> Vec<String> {
+    let seconds = lock_wait.as_secs_f64().ceil() as u64;
+    let seconds = seconds.clamp(1, LOCK_WAIT_SECONDS_MAX);
+    let level =
+        level.map(|level| format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", level.sql()));
+    let rest = format!(
+        "SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = {seconds}, \
+         SESSION lock_wait_timeout = {seconds}"
+    );
+    level.into_iter().chain([rest]).collect()
+}
+
+/// The level of a session.
+pub(crate) fn read_back(
+    connection: &mut Connection,
+    isolation_variable: &str,
+) -> Result<ReadBack, WireError> {
+    let words = variable(connection, isolation_variable)?.unwrap_or_default();
+    Ok(ReadBack { levels: words.parse().into_iter().collect(), words })
+}

@@ -1,0 +1,85 @@
+//! The watcher of MariaDB and MySQL 5.x: InnoDB's status and the process list in one round trip.
+
+use std::time::{Duration, Instant};
+
+use super::{Status, row_waits};
+use crate::mysql_family::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
+use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::{ConnectionId, TargetError, Wait, Watcher};
+
+const LOOK: &str = "SHOW ENGINE INNODB STATUS; SHOW PROCESSLIST";
+/// Type, Name, Status
+const STATUS_COLUMN: usize = 2;
+/// How long a connection may be missing from a status that was cut.
+const UNSEEN_LIMIT: Duration = Duration::from_secs(2);
+
+pub(crate) struct StatusWatcher {
+    connection: Connection,
+    endpoint: String,
+    states: StateWatch,
+    unseen_since: Option<Instant>,
+}
+
+impl StatusWatcher {
+    /// Connects and looks once, so that missing rights are noticed here.
+    pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, String> {
+        let open = || -> Result<_, Box<dyn std::error::Error>> {
+            let mut connection = Connection::open_multi(endpoint)?;
+            let states = StateWatch::new(&mut connection)?;
+            let endpoint = endpoint.to_string();
+            let mut watcher = Self { connection, endpoint, states, unseen_since: None };
+            watcher.look(&[])?;
+            Ok(watcher)
+        };
+        open().map_err(|error| format!("SHOW ENGINE INNODB STATUS: {error}"))
+    }
+
+    fn look(&mut self, outstanding: &[ConnectionId]) -> Result<Vec<Wait>, WireError> {
+        let answer = self.connection.query(LOOK, CONTROL_LIMIT)?;
+        let status = rows(&answer, 0).first().and_then(|row| text(row.get(STATUS_COLUMN)?));
+        let status = Status::parse(&status.unwrap_or_default());
+        let waits = row_waits(&status).into_iter().map(|wait| Wait {
+            waiter: wait.waiter,
+            blockers: wait.blockers,
+            kind: wait.kind.to_owned(),
+        });
+        let mut waits: Vec<_> = waits.filter(|wait| outstanding.contains(&wait.waiter)).collect();
+        let states = waiting_states(rows(&answer, 1));
+        waits.extend(self.states.waits(&mut self.connection, outstanding, states)?);
+        let is_unseen =
+            |id: &ConnectionId| status.may_omit(*id) && waits.iter().all(|wait| wait.waiter != *id);
+        self.check_unseen(outstanding.iter().any(is_unseen))?;
+        Ok(waits)
+    }
+
+    /// Gives up if a connection stays invisible: it may be waiting and would never be found.
+    fn check_unseen(&mut self, is_unseen: bool) -> Result<(), WireError> {
+        if !is_unseen {
+            self.unseen_since = None;
+            return Ok(());
+        }
+        let since = self.unseen_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < UNSEEN_LIMIT {
+            return Ok(());
+        }
+        Err(WireError::Lost(
+            "InnoDB's status exceeds 1 MB and omits transactions; \
+             it is shorter with innodb_status_output_locks=OFF"
+                .to_owned(),
+        ))
+    }
+}
+
+impl Watcher for StatusWatcher {
+    fn method(&self) -> String {
+        format!("SHOW ENGINE INNODB STATUS, {}", self.states.method())
+    }
+
+    fn waits(
+        &mut self,
+        outstanding: &[ConnectionId],
+        _all: &[ConnectionId],
+    ) -> Result<Vec<Wait>, TargetError> {
+        self.look(outstanding).map_err(|error| cannot_ask(&self.endpoint, &error))
+    }
+}

@@ -1,0 +1,191 @@
+//! The servers that speak the MySQL protocol: MySQL, MariaDB and TiDB.
+//!
+//! They share connecting, sessions, schemas and error numbers, which live here. What differs is a
+//! [`Dialect`], one file per product: its levels, how they are set and read back, and how it is asked who
+//! waits for whom. The server's own version decides which product it is, whatever the URL says.
+
+mod control;
+mod errors;
+mod metadata;
+mod processlist;
+mod schema;
+mod session;
+mod state_watch;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anchorite_model::{Level, Product, TargetInfo};
+
+use crate::mariadb::Mariadb;
+use crate::mysql::Mysql;
+use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::tidb::Tidb;
+use crate::{ConnectionId, Schema, Target, TargetError, Watcher};
+
+pub(crate) use control::{first_text, rows, text, variable};
+pub(crate) use errors::ErrorRules;
+pub(crate) use processlist::waiting_states;
+pub(crate) use state_watch::{StateWatch, Threads};
+
+/// How long one statement of setting up, tidying up or watching may take.
+pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
+
+/// Things about a server that cannot be learnt by asking it.
+#[derive(Debug, Clone, Default)]
+pub struct MysqlOptions {
+    /// TiDB's log, if the server runs on this machine with `-L debug`: it tells exactly who waits for
+    /// whom, which TiDB's tables do not.
+    pub tidb_debug_log: Option<PathBuf>,
+}
+
+/// Connects to a `mysql://`, `mariadb://` or `tidb://` URL and finds out what answers there.
+pub fn connect(url: &str) -> Result<Box<dyn Target>, TargetError> {
+    connect_with(url, &MysqlOptions::default())
+}
+
+/// The same for a server of which more is known.
+pub fn connect_with(url: &str, options: &MysqlOptions) -> Result<Box<dyn Target>, TargetError> {
+    let endpoint = Endpoint::parse(url)?;
+    let mut connection = Connection::open(&endpoint)?;
+    let server = Server::recognise(&mut connection, &endpoint, options).map_err(|error| {
+        TargetError::Connect { endpoint: endpoint.to_string(), reason: error.to_string() }
+    })?;
+    Ok(Box::new(Family { server: Arc::new(server) }))
+}
+
+/// What one product does in its own way.
+pub(crate) trait Dialect: Send + Sync {
+    /// The levels that the server has, weakest first.
+    fn levels(&self) -> &[Level];
+
+    /// The statements that prepare a session.
+    fn settings(&self, level: Option<Level>, lock_wait: Duration) -> Vec<String>;
+
+    /// The level that a session runs at.
+    fn read_back(&self, connection: &mut Connection) -> Result<ReadBack, WireError>;
+
+    /// What the server calls this connection.
+    fn connection_id(&self, connection: &mut Connection) -> Result<ConnectionId, WireError> {
+        Ok(connection.greeted_id().into())
+    }
+
+    /// The statement that ends another connection, or only what it is executing.
+    fn kill(&self, id: ConnectionId, only_statement: bool) -> String {
+        format!("KILL {}{id}", if only_statement { "QUERY " } else { "" })
+    }
+
+    /// A connection to ask who waits for whom; the error says why the server cannot be asked.
+    fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String>;
+}
+
+/// A level as the server tells it.
+pub(crate) struct ReadBack {
+    /// The levels that the session really runs at: more than one where they coincide.
+    pub levels: Vec<Level>,
+    /// The server's words, with what else decides about the isolation.
+    pub words: String,
+}
+
+/// A recognised server.
+pub(crate) struct Server {
+    pub endpoint: Endpoint,
+    pub info: TargetInfo,
+    pub errors: ErrorRules,
+    pub dialect: Box<dyn Dialect>,
+}
+
+impl Server {
+    fn recognise(
+        connection: &mut Connection,
+        endpoint: &Endpoint,
+        _options: &MysqlOptions,
+    ) -> Result<Self, WireError> {
+        let version = variable(connection, "version")?.unwrap_or_default();
+        let comment = variable(connection, "version_comment")?.unwrap_or_default();
+        let product = recognise_product(&version, &comment);
+        let timeout = variable(connection, "innodb_rollback_on_timeout")?;
+        let mut variant = String::new();
+        let dialect: Box<dyn Dialect> = match product {
+            Product::Mariadb => Box::new(Mariadb::recognise(connection)?),
+            Product::Tidb => {
+                let tidb = Tidb::recognise(connection)?;
+                tidb.store().clone_into(&mut variant);
+                Box::new(tidb)
+            }
+            _ => Box::new(Mysql::recognise(connection, &version)?),
+        };
+        Ok(Self {
+            endpoint: endpoint.clone(),
+            info: TargetInfo { product, version, variant },
+            errors: ErrorRules {
+                product,
+                rollback_on_timeout: timeout.is_some_and(|value| value != "0" && value != "OFF"),
+            },
+            dialect,
+        })
+    }
+
+    /// A failed preparation of this server.
+    pub(crate) fn cannot_prepare(&self, reason: impl ToString) -> TargetError {
+        TargetError::Prepare { target: self.info.to_string(), reason: reason.to_string() }
+    }
+}
+
+/// The server could not be asked who waits for whom.
+pub(crate) fn cannot_ask(endpoint: &str, error: &WireError) -> TargetError {
+    TargetError::Prepare {
+        target: endpoint.to_owned(),
+        reason: format!("the server could not be asked who waits for whom: {error}"),
+    }
+}
+
+fn recognise_product(version: &str, comment: &str) -> Product {
+    let text = format!("{version} {comment}").to_lowercase();
+    if text.contains("tidb") {
+        Product::Tidb
+    } else if text.contains("mariadb") {
+        Product::Mariadb
+    } else {
+        Product::Mysql
+    }
+}
+
+/// The target of any product of the family.
+struct Family {
+    server: Arc<Server>,
+}
+
+impl Target for Family {
+    fn info(&self) -> &TargetInfo {
+        &self.server.info
+    }
+
+    fn levels(&self) -> &[Level] {
+        self.server.dialect.levels()
+    }
+
+    fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
+        schema::create(&self.server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_says_what_it_is() {
+        for (version, comment, product) in [
+            ("10.11.19-MariaDB-0+deb12u1", "Debian 12", Product::Mariadb),
+            ("10.6.14-log", "MariaDB Server", Product::Mariadb),
+            ("9.7.4", "(Debian)", Product::Mysql),
+            ("5.6.24", "MySQL Community Server (GPL)", Product::Mysql),
+            ("8.0.11-TiDB-v8.5.3", "TiDB Server (Apache License 2.0)", Product::Tidb),
+            ("5.7.25-TiDB-v4.0.0-beta.2", "MySQL Community Server", Product::Tidb),
+        ] {
+            assert_eq!(recognise_product(version, comment), product, "{version}");
+        }
+    }
+}

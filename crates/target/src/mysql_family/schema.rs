@@ -1,0 +1,90 @@
+//! A database of the run's own.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use anchorite_model::DbError;
+
+use super::session::{self, OpenConnections};
+use super::{CONTROL_LIMIT, Server, text};
+use crate::mysql_wire::Connection;
+use crate::{OpenedSession, Schema, Session, SessionOptions, TargetError, Watcher, execute};
+
+/// How long dropping waits for the metadata locks of sessions that are just ending.
+const DROP_LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long dropping may take altogether.
+const DROP_LIMIT: Duration = Duration::from_secs(30);
+
+pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetError> {
+    let name = unique_name();
+    let mut control = Connection::open(&server.endpoint)?;
+    control
+        .query(&format!("CREATE DATABASE {name}"), CONTROL_LIMIT)
+        .map_err(|error| server.cannot_prepare(error))?;
+    let schema =
+        FamilySchema { server: Arc::clone(server), name, open: OpenConnections::default() };
+    Ok(Box::new(schema))
+}
+
+/// A name that no other run uses, on this machine or another; it needs no quotes.
+fn unique_name() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let random = RandomState::new().hash_one(count) >> 32;
+    format!("anchorite_{}_{count}_{random:08x}", std::process::id())
+}
+
+struct FamilySchema {
+    server: Arc<Server>,
+    name: String,
+    open: OpenConnections,
+}
+
+impl Schema for FamilySchema {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
+        session::open(&self.server, &self.name, &self.open, options)
+    }
+
+    fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
+        let watcher = self.server.dialect.watcher(&self.server.endpoint);
+        watcher.map_err(|reason| self.server.cannot_prepare(reason))
+    }
+
+    fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
+        let sql = format!(
+            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' \
+             AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')",
+            self.name
+        );
+        let answer = execute(session, &sql, limit)?;
+        let mut names: Vec<_> =
+            super::rows(&answer, 0).iter().filter_map(|row| text(row.first()?)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn quote(&self, name: &str) -> String {
+        format!("`{}`", name.replace('`', "``"))
+    }
+}
+
+/// Ends what is left of the run's sessions, then drops the database. Nothing can be done about a failure
+/// here, and a server that is gone has no database to drop.
+impl Drop for FamilySchema {
+    fn drop(&mut self) {
+        let Ok(mut control) = Connection::open(&self.server.endpoint) else { return };
+        let left = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
+        for id in left {
+            let _ = control.query(&self.server.dialect.kill(id, false), CONTROL_LIMIT);
+        }
+        let limit = format!("SET SESSION lock_wait_timeout = {}", DROP_LOCK_WAIT.as_secs());
+        let _ = control.query(&limit, CONTROL_LIMIT);
+        let _ = control.query(&format!("DROP DATABASE IF EXISTS {}", self.name), DROP_LIMIT);
+    }
+}

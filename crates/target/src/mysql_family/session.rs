@@ -1,0 +1,108 @@
+//! One session: opened at a level that was read back, then statements submitted and polled.
+
+use std::collections::BTreeSet;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{CONTROL_LIMIT, Server};
+use crate::mysql_wire::Connection;
+use crate::{ConnectionId, OpenedSession, Reply, Session, SessionOptions, TargetError};
+
+/// The connections of a schema that may still be there when it is dropped.
+pub(super) type OpenConnections = Arc<Mutex<BTreeSet<ConnectionId>>>;
+
+pub(super) fn open(
+    server: &Arc<Server>,
+    schema: &str,
+    open: &OpenConnections,
+    options: &SessionOptions,
+) -> Result<OpenedSession, TargetError> {
+    if let Some(level) = options.level
+        && !server.dialect.levels().contains(&level)
+    {
+        let names: Vec<_> = server.dialect.levels().iter().map(|level| level.name()).collect();
+        return Err(TargetError::UnsupportedLevel {
+            target: server.info.to_string(),
+            level,
+            available: names.join(", "),
+        });
+    }
+    let mut connection = Connection::open(&server.endpoint)?;
+    let id = server.dialect.connection_id(&mut connection);
+    let id = id.map_err(|error| server.cannot_prepare(error))?;
+    let mut statements = vec![format!("USE {schema}")];
+    statements.extend(server.dialect.settings(options.level, options.lock_wait));
+    for sql in statements {
+        let done = connection.query(&sql, CONTROL_LIMIT);
+        done.map_err(|error| server.cannot_prepare(format!("{sql}: {error}")))?;
+    }
+    let read_back = server.dialect.read_back(&mut connection);
+    let read_back = read_back.map_err(|error| server.cannot_prepare(error))?;
+    if let Some(asked) = options.level
+        && !read_back.levels.contains(&asked)
+    {
+        return Err(TargetError::LevelMismatch {
+            target: server.info.to_string(),
+            asked,
+            read_back: read_back.words,
+        });
+    }
+    open.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    let session = FamilySession {
+        server: Arc::clone(server),
+        connection,
+        id,
+        sql: String::new(),
+        open: Arc::clone(open),
+    };
+    Ok(OpenedSession { session: Box::new(session), level_read_back: read_back.words })
+}
+
+struct FamilySession {
+    server: Arc<Server>,
+    connection: Connection,
+    id: ConnectionId,
+    /// The latest statement: what its error means can depend on it.
+    sql: String,
+    open: OpenConnections,
+}
+
+impl Session for FamilySession {
+    fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    fn submit(&mut self, sql: &str) {
+        sql.clone_into(&mut self.sql);
+        self.connection.submit(sql);
+    }
+
+    fn poll(&mut self) -> Option<Reply> {
+        let reply = self.connection.poll()?;
+        Some(reply.map_err(|error| self.server.errors.db_error(error, &self.sql)))
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.connection.fd())
+    }
+
+    /// Asks on a connection of its own, because this one is waiting. A failure shows up as a statement
+    /// that goes on.
+    fn cancel(&mut self) {
+        if self.connection.is_busy()
+            && let Ok(mut other) = Connection::open(&self.server.endpoint)
+        {
+            let _ = other.query(&self.server.dialect.kill(self.id, true), CONTROL_LIMIT);
+        }
+    }
+}
+
+/// A session that was idle ends with its connection. One that was waiting for a lock would go on
+/// waiting, so it stays on the list of those that are killed with the schema.
+impl Drop for FamilySession {
+    fn drop(&mut self) {
+        if !self.connection.is_busy() {
+            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        }
+    }
+}

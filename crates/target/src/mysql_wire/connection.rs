@@ -1,0 +1,148 @@
+//! One authenticated connection with at most one outstanding statement.
+//!
+//! A statement is written exactly once. When the connection breaks, before, during or after that, the
+//! outstanding statement is answered with [`WireError::Lost`], and so is every later one.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use anchorite_model::Answer;
+use mysql_common::constants::CapabilityFlags;
+
+use super::channel::Channel;
+use super::handshake;
+use super::response::Response;
+use super::{Endpoint, ServerError};
+use crate::{TargetError, wait_readable};
+
+const COM_QUIT: u8 = 0x01;
+const COM_QUERY: u8 = 0x03;
+
+/// Why a statement got no answer of the good kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WireError {
+    /// The server answered an error.
+    #[error("{} (error {})", .0.message, .0.code)]
+    Server(ServerError),
+    /// The connection is gone; the text says how.
+    #[error("{0}")]
+    Lost(String),
+}
+
+/// A connection that is ready for statements.
+pub(crate) struct Connection {
+    channel: Channel,
+    capabilities: CapabilityFlags,
+    connection_id: u32,
+    outstanding: Option<Response>,
+    lost: Option<String>,
+}
+
+impl Connection {
+    /// Connects for single statements.
+    pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, TargetError> {
+        Self::open_with(endpoint, CapabilityFlags::empty())
+    }
+
+    /// Connects so that one command may hold several statements separated by `;`.
+    pub(crate) fn open_multi(endpoint: &Endpoint) -> Result<Self, TargetError> {
+        Self::open_with(endpoint, CapabilityFlags::CLIENT_MULTI_STATEMENTS)
+    }
+
+    fn open_with(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Self, TargetError> {
+        let greeted = handshake::connect(endpoint, extra)
+            .map_err(|reason| TargetError::Connect { endpoint: endpoint.to_string(), reason })?;
+        Ok(Self {
+            channel: greeted.channel,
+            capabilities: greeted.capabilities,
+            connection_id: greeted.connection_id,
+            outstanding: None,
+            lost: None,
+        })
+    }
+
+    /// The id in the server's greeting; TiDB's real ids may be longer.
+    pub(crate) fn greeted_id(&self) -> u32 {
+        self.connection_id
+    }
+
+    /// Whether a statement has not been answered yet.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.outstanding.is_some()
+    }
+
+    /// What to wait on for the answer.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.fd()
+    }
+
+    /// Sends a statement. The previous one must have been answered.
+    pub(crate) fn submit(&mut self, sql: &str) {
+        debug_assert!(!self.is_busy(), "a statement is still outstanding");
+        self.outstanding = Some(Response::new(self.capabilities));
+        if self.lost.is_none()
+            && let Err(error) = self.channel.send_command(COM_QUERY, sql.as_bytes())
+        {
+            self.lost = Some(describe(&error));
+        }
+    }
+
+    /// The answer, if it has arrived.
+    pub(crate) fn poll(&mut self) -> Option<Result<Answer, WireError>> {
+        let response = self.outstanding.as_mut()?;
+        loop {
+            if let Some(reason) = &self.lost {
+                self.outstanding = None;
+                return Some(Err(WireError::Lost(reason.clone())));
+            }
+            let fed = match self.channel.receive() {
+                Ok(Some(packet)) => response.feed(packet),
+                Ok(None) => return None,
+                Err(error) => Err(error),
+            };
+            match fed {
+                Ok(None) => {}
+                Ok(Some(reply)) => {
+                    self.outstanding = None;
+                    return Some(reply.map_err(WireError::Server));
+                }
+                Err(error) => self.lost = Some(describe(&error)),
+            }
+        }
+    }
+
+    /// Sends a statement and waits for its answer. A connection that does not answer within the limit
+    /// is given up.
+    pub(crate) fn query(&mut self, sql: &str, limit: Duration) -> Result<Answer, WireError> {
+        let deadline = Instant::now() + limit;
+        self.submit(sql);
+        loop {
+            if let Some(reply) = self.poll() {
+                return reply;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.lost = Some(format!("no answer within {} ms", limit.as_millis()));
+            } else {
+                wait_readable(&[self.fd()], left);
+            }
+        }
+    }
+}
+
+/// Says goodbye if nothing is under way, so that the server does not log an aborted connection.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.lost.is_none() && !self.is_busy() {
+            let _ = self.channel.send_command(COM_QUIT, &[]);
+        }
+    }
+}
+
+fn describe(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+        _ => format!("the connection broke: {error}"),
+    }
+}

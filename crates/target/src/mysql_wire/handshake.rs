@@ -1,0 +1,207 @@
+//! Connecting: the server's greeting, what both sides can do, and authentication.
+//!
+//! Understood are `mysql_native_password`, `caching_sha2_password` (the fast path, and the full exchange
+//! over plain TCP with the server's RSA key) and `sha256_password`, also after an authentication switch.
+//! A request for the password in clear or in the old hash is refused, because it would travel readable.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::constants::CapabilityFlags;
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
+use mysql_common::proto::MySerialize;
+
+use super::channel::Channel;
+use super::{Endpoint, ServerError};
+
+const OK_HEADER: u8 = 0x00;
+const MORE_DATA_HEADER: u8 = 0x01;
+const SWITCH_HEADER: u8 = 0xFE;
+const ERR_HEADER: u8 = 0xFF;
+/// What the server may send in one packet, as announced to it.
+const PACKET_BYTES_MAX: u32 = 1 << 30;
+/// `Connections using insecure transport are prohibited while --require_secure_transport=ON.`
+const ER_SECURE_TRANSPORT_REQUIRED: u16 = 3159;
+
+/// What this client can do. `CLIENT_FOUND_ROWS` is left out on purpose: affected rows are changed rows.
+const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
+    .union(CapabilityFlags::CLIENT_LONG_FLAG)
+    .union(CapabilityFlags::CLIENT_PROTOCOL_41)
+    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
+    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
+    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
+
+/// An authenticated channel.
+pub(super) struct Greeted {
+    pub channel: Channel,
+    pub capabilities: CapabilityFlags,
+    pub connection_id: u32,
+}
+
+/// Connects and authenticates. `extra` are capabilities beyond the usual ones.
+pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Greeted, String> {
+    let deadline = Instant::now() + endpoint.connect_limit;
+    let stream = open_socket(endpoint, deadline)?;
+    let mut channel = Channel::new(stream).map_err(|error| error.to_string())?;
+    let packet = channel.receive_until(deadline).map_err(|error| {
+        describe(&error, "waiting for the server's greeting (is this a MySQL port?)")
+    })?;
+    if packet.first() == Some(&ERR_HEADER) {
+        // Sent before the capabilities are known, hence in the oldest form.
+        return Err(refusal(&packet, CapabilityFlags::empty()));
+    }
+    let greeting: HandshakePacket<'_> = ParseBuf(&packet)
+        .parse(())
+        .map_err(|error| format!("the greeting is not of the MySQL protocol: {error}"))?;
+    let capabilities = (CAPABILITIES | extra) & greeting.capabilities();
+    if !capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
+        return Err("the server is too old: it does not speak protocol 4.1".to_owned());
+    }
+    let exchange = Exchange { password: &endpoint.password, nonce: greeting.nonce() };
+    // A plugin that is not understood here may not be the account's own: the server will switch.
+    let plugin = greeting.auth_plugin().filter(|plugin| is_safe(plugin));
+    let plugin = plugin.unwrap_or(AuthPlugin::MysqlNativePassword);
+    authenticate(&mut channel, endpoint, capabilities, plugin, exchange, deadline)?;
+    Ok(Greeted { channel, capabilities, connection_id: greeting.connection_id() })
+}
+
+fn open_socket(endpoint: &Endpoint, deadline: Instant) -> Result<TcpStream, String> {
+    let addresses = (endpoint.host.as_str(), endpoint.port)
+        .to_socket_addrs()
+        .map_err(|error| format!("cannot resolve the host: {error}"))?;
+    let mut last = "the host has no address".to_owned();
+    for address in addresses {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match TcpStream::connect_timeout(&address, left.max(Duration::from_millis(1))) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(last)
+}
+
+fn authenticate(
+    channel: &mut Channel,
+    endpoint: &Endpoint,
+    capabilities: CapabilityFlags,
+    plugin: AuthPlugin<'_>,
+    mut exchange: Exchange<'_>,
+    deadline: Instant,
+) -> Result<(), String> {
+    let mut procedure = plugin.init().map_err(|error| error.to_string())?;
+    let first = exchange.step(&mut procedure, None)?;
+    let response = HandshakeResponse::new(
+        first.data(),
+        (8, 0, 0),
+        Some(endpoint.user.as_bytes()),
+        None::<&[u8]>,
+        Some(plugin),
+        capabilities,
+        None,
+        PACKET_BYTES_MAX,
+    );
+    let mut packet = Vec::new();
+    response.serialize(&mut packet);
+    let during = "authenticating";
+    channel.send(&packet).map_err(|error| describe(&error, during))?;
+    loop {
+        let packet = channel.receive_until(deadline).map_err(|error| describe(&error, during))?;
+        let reply = match packet.split_first() {
+            Some((&OK_HEADER, _)) => return Ok(()),
+            Some((&ERR_HEADER, _)) => return Err(refusal(&packet, capabilities)),
+            Some((&MORE_DATA_HEADER, data)) => exchange.step(&mut procedure, Some(data))?,
+            Some((&SWITCH_HEADER, [])) => return Err(unsafe_plugin("mysql_old_password")),
+            Some((&SWITCH_HEADER, _)) => {
+                let switch: AuthSwitchRequest<'_> =
+                    ParseBuf(&packet).parse(()).map_err(|error| describe(&error, during))?;
+                let plugin = switch.auth_plugin();
+                if !is_safe(&plugin) {
+                    return Err(unsafe_plugin(&String::from_utf8_lossy(plugin.as_bytes())));
+                }
+                procedure = plugin.init().map_err(|error| error.to_string())?;
+                exchange.nonce = switch.plugin_data().to_vec();
+                exchange.step(&mut procedure, None)?
+            }
+            _ => return Err("unexpected packet while authenticating".to_owned()),
+        };
+        if let Some(data) = reply.data() {
+            channel.send(data).map_err(|error| describe(&error, during))?;
+        }
+    }
+}
+
+/// The password and the server's latest challenge.
+struct Exchange<'a> {
+    password: &'a [u8],
+    nonce: Vec<u8>,
+}
+
+impl Exchange<'_> {
+    /// One step of the procedure, on further data from the server or on the challenge itself.
+    fn step(&self, procedure: &mut AuthProc, data: Option<&[u8]>) -> Result<Response, String> {
+        procedure
+            .run(self, data.unwrap_or(&self.nonce))
+            .map_err(|error| format!("authentication failed: {error}"))
+    }
+}
+
+impl Context for &Exchange<'_> {
+    fn pass(&self) -> &[u8] {
+        self.password
+    }
+
+    fn is_ipc_transport(&self) -> bool {
+        false
+    }
+
+    fn is_tls_transport(&self) -> bool {
+        false
+    }
+
+    fn scramble(&self) -> &[u8] {
+        &self.nonce
+    }
+
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// Whether the plugin is understood and keeps the password unreadable on a plain connection.
+fn is_safe(plugin: &AuthPlugin<'_>) -> bool {
+    matches!(
+        plugin,
+        AuthPlugin::MysqlNativePassword
+            | AuthPlugin::CachingSha2Password
+            | AuthPlugin::Sha256Password
+    )
+}
+
+fn unsafe_plugin(name: &str) -> String {
+    format!(
+        "the account's authentication plugin {name} is not supported; supported are \
+         mysql_native_password, caching_sha2_password and sha256_password"
+    )
+}
+
+fn refusal(packet: &[u8], capabilities: CapabilityFlags) -> String {
+    match ServerError::parse(packet, capabilities) {
+        Ok(error) if error.code == ER_SECURE_TRANSPORT_REQUIRED => {
+            format!("the server demands TLS, which is not supported: {}", error.message)
+        }
+        Ok(error) => format!("{} (error {})", error.message, error.code),
+        Err(error) => describe(&error, "reading the server's refusal"),
+    }
+}
+
+fn describe(error: &io::Error, during: &str) -> String {
+    match error.kind() {
+        io::ErrorKind::TimedOut => format!("no answer while {during}"),
+        io::ErrorKind::UnexpectedEof => format!("the server closed the connection while {during}"),
+        _ => format!("{error} while {during}"),
+    }
+}

@@ -1,0 +1,108 @@
+//! TiDB 4.0 and later.
+//!
+//! Levels: read committed and repeatable read, which is snapshot isolation under its MySQL name. With
+//! `tidb_skip_isolation_level_check=1` other levels are accepted and read back as set although nothing
+//! changes, so they are never asked for, and one that a server has as its default is reported.
+//!
+//! Sessions run in pessimistic mode, which versions have as their default or not, and the level that is
+//! read back says so. Statements outside BEGIN … COMMIT are optimistic at first in any mode.
+
+use std::time::Duration;
+
+use anchorite_model::Level;
+
+use crate::mysql_family::{CONTROL_LIMIT, Dialect, ReadBack, first_text, variable};
+use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::{ConnectionId, Watcher};
+
+const LEVELS: [Level; 2] = [Level::ReadCommitted, Level::RepeatableRead];
+/// The largest value of `innodb_lock_wait_timeout` here.
+const LOCK_WAIT_SECONDS_MAX: u64 = 3600;
+
+pub(crate) struct Tidb {
+    store: String,
+}
+
+impl Tidb {
+    pub(crate) fn recognise(connection: &mut Connection) -> Result<Self, WireError> {
+        let config = match variable(connection, "tidb_config") {
+            // Without the right to read it.
+            Err(WireError::Server(_)) => None,
+            other => other?,
+        };
+        Ok(Self { store: embedded_store(&config.unwrap_or_default()) })
+    }
+
+    /// The embedded store, whose behaviour differs from a cluster's; empty for a cluster.
+    pub(crate) fn store(&self) -> &str {
+        &self.store
+    }
+}
+
+/// The store's name in the configuration, which is JSON; empty for TiKV.
+fn embedded_store(config: &str) -> String {
+    let store = config.split_once("\"store\"").map(|(_, rest)| rest);
+    let store = store.and_then(|rest| rest.split('"').nth(1)).unwrap_or_default();
+    if store == "tikv" { String::new() } else { store.to_owned() }
+}
+
+impl Dialect for Tidb {
+    fn levels(&self) -> &[Level] {
+        &LEVELS
+    }
+
+    fn settings(&self, level: Option<Level>, lock_wait: Duration) -> Vec<String> {
+        let seconds = (lock_wait.as_secs_f64().ceil() as u64).clamp(1, LOCK_WAIT_SECONDS_MAX);
+        let level =
+            level.map(|level| format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", level.sql()));
+        let rest = format!(
+            "SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = {seconds}, \
+             SESSION lock_wait_timeout = {seconds}, SESSION tidb_txn_mode = 'pessimistic'"
+        );
+        level.into_iter().chain([rest]).collect()
+    }
+
+    fn read_back(&self, connection: &mut Connection) -> Result<ReadBack, WireError> {
+        let words = variable(connection, "tx_isolation")?.unwrap_or_default();
+        let mode = variable(connection, "tidb_txn_mode")?.unwrap_or_default();
+        let level = words.parse().ok().filter(|level| LEVELS.contains(level));
+        let note = if level.is_some() { "" } else { "; not implemented, really REPEATABLE-READ" };
+        Ok(ReadBack {
+            levels: level.into_iter().collect(),
+            words: format!("{words} ({mode}{note})"),
+        })
+    }
+
+    /// The greeting has room for 32 bits only.
+    fn connection_id(&self, connection: &mut Connection) -> Result<ConnectionId, WireError> {
+        let answer = connection.query("SELECT CONNECTION_ID()", CONTROL_LIMIT)?;
+        let id = first_text(&answer).and_then(|id| id.parse().ok());
+        Ok(id.unwrap_or_else(|| connection.greeted_id().into()))
+    }
+
+    /// Plain `KILL` is refused by older versions, whose ids may be another instance's behind a proxy.
+    fn kill(&self, id: ConnectionId, only_statement: bool) -> String {
+        format!("KILL TIDB {}{id}", if only_statement { "QUERY " } else { "" })
+    }
+
+    fn watcher(&self, _endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
+        Err("this version cannot be asked who waits for whom".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_store_is_recognised() {
+        for (config, store) in [
+            ("{\n\t\"host\": \"127.0.0.1\",\n\t\"store\": \"unistore\",\n", "unistore"),
+            ("{\"store\":\"mocktikv\"}", "mocktikv"),
+            ("{\"store\": \"tikv\"}", ""),
+            ("", ""),
+        ] {
+            assert_eq!(embedded_store(config), store);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Every kind of wait is seen, with the right blocker, and nothing else is taken for one.
+
+use anchorite_model::{Level, Product};
+use anchorite_target::Session;
+
+use crate::bed::{Bed, answer_of, on_each_server, run, run_all, wait_of};
+
+/// One session does something, another one has to wait for it.
+struct Scenario {
+    name: &'static str,
+    level: Option<Level>,
+    /// Who has such a wait.
+    applies: fn(&Bed) -> bool,
+    setup: &'static [&'static str],
+    holder: &'static [&'static str],
+    /// What the waiter does first; only its last statement waits.
+    waiter: &'static [&'static str],
+    release: &'static str,
+    /// What the watcher calls it, one of these.
+    kinds: &'static [&'static str],
+}
+
+fn everywhere(_: &Bed) -> bool {
+    true
+}
+
+fn has_innodb(bed: &Bed) -> bool {
+    !bed.is(Product::Tidb)
+}
+
+const TABLE: &[&str] =
+    &["CREATE TABLE t (a INT PRIMARY KEY, b INT)", "INSERT INTO t VALUES (1,1), (5,5), (10,10)"];
+const FAMILY: &[&str] = &[
+    "CREATE TABLE p (a INT PRIMARY KEY)",
+    "CREATE TABLE c (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES p (a))",
+    "INSERT INTO p VALUES (1)",
+];
+
+const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "row",
+        level: None,
+        applies: everywhere,
+        setup: TABLE,
+        holder: &["BEGIN", "UPDATE t SET b = 2 WHERE a = 1"],
+        waiter: &["BEGIN", "UPDATE t SET b = 3 WHERE a = 1"],
+        release: "COMMIT",
+        kinds: &["row lock"],
+    },
+    Scenario {
+        name: "gap",
+        level: Some(Level::RepeatableRead),
+        applies: has_innodb,
+        setup: TABLE,
+        holder: &["BEGIN", "SELECT * FROM t WHERE a BETWEEN 6 AND 9 FOR UPDATE"],
+        waiter: &["BEGIN", "INSERT INTO t VALUES (7,7)"],
+        release: "COMMIT",
+        kinds: &["gap lock"],
+    },
+    Scenario {
+        name: "behind the last row",
+        level: Some(Level::RepeatableRead),
+        applies: has_innodb,
+        setup: TABLE,
+        holder: &["BEGIN", "SELECT * FROM t WHERE a > 10 FOR UPDATE"],
+        waiter: &["BEGIN", "INSERT INTO t VALUES (11,7)"],
+        release: "COMMIT",
+        kinds: &["gap lock"],
+    },
+    Scenario {
+        name: "unique key",
+        level: None,
+        applies: everywhere,
+        setup: TABLE,
+        holder: &["BEGIN", "INSERT INTO t VALUES (7,7)"],
+        waiter: &["BEGIN", "INSERT INTO t VALUES (7,8)"],
+        release: "ROLLBACK",
+        kinds: &["row lock"],
+    },
+    Scenario {
+        name: "foreign key",
+        level: None,
+        applies: has_innodb,
+        setup: FAMILY,
+        holder: &["BEGIN", "DELETE FROM p WHERE a = 1"],
+        waiter: &["BEGIN", "INSERT INTO c VALUES (1)"],
+        release: "ROLLBACK",
+        kinds: &["row lock"],
+    },
+    Scenario {
+        name: "serializable read",
+        level: Some(Level::Serializable),
+        applies: has_innodb,
+        setup: TABLE,
+        holder: &["BEGIN", "UPDATE t SET b = 2 WHERE a = 1"],
+        waiter: &["BEGIN", "SELECT * FROM t WHERE a = 1"],
+        release: "COMMIT",
+        kinds: &["row lock"],
+    },
+    Scenario {
+        name: "DDL against an open transaction",
+        level: None,
+        applies: has_innodb,
+        setup: TABLE,
+        holder: &["BEGIN", "SELECT * FROM t"],
+        waiter: &["ALTER TABLE t ADD COLUMN c INT"],
+        release: "COMMIT",
+        kinds: &["table metadata lock"],
+    },
+    Scenario {
+        name: "LOCK TABLES WRITE",
+        level: None,
+        applies: has_innodb,
+        setup: TABLE,
+        holder: &["LOCK TABLES t WRITE"],
+        waiter: &["SELECT * FROM t"],
+        release: "UNLOCK TABLES",
+        kinds: &["table metadata lock"],
+    },
+    Scenario {
+        name: "LOCK TABLES READ",
+        level: None,
+        applies: has_innodb,
+        setup: TABLE,
+        holder: &["LOCK TABLES t READ"],
+        waiter: &["UPDATE t SET b = 3"],
+        release: "UNLOCK TABLES",
+        kinds: &["table metadata lock", "table level lock"],
+    },
+    Scenario {
+        name: "GET_LOCK",
+        level: None,
+        applies: has_innodb,
+        setup: &[],
+        holder: &["SELECT GET_LOCK('anchorite', 50)"],
+        waiter: &["SELECT GET_LOCK('anchorite', 50)"],
+        release: "SELECT RELEASE_LOCK('anchorite')",
+        kinds: &["user lock"],
+    },
+    Scenario {
+        name: "global read lock against a write",
+        level: None,
+        applies: has_innodb,
+        setup: TABLE,
+        holder: &["FLUSH TABLES WITH READ LOCK"],
+        waiter: &["UPDATE t SET b = 3"],
+        release: "UNLOCK TABLES",
+        kinds: &["backup lock", "global read lock"],
+    },
+];
+
+#[test]
+fn every_kind_of_wait_is_seen_with_its_blocker() {
+    on_each_server(|bed| {
+        let mut watcher = bed.watcher();
+        let mut setup = bed.session();
+        for scenario in SCENARIOS.iter().filter(|scenario| (scenario.applies)(bed)) {
+            run_all(&mut *setup, scenario.setup);
+            let (mut holder, mut waiter) =
+                (bed.session_at(scenario.level), bed.session_at(scenario.level));
+            run_all(&mut *holder, scenario.holder);
+            let (last, before) = scenario.waiter.split_last().expect("a waiting statement");
+            run_all(&mut *waiter, before);
+            waiter.submit(last);
+            let wait = wait_of(&mut *watcher, &mut *waiter, &[holder.id()]);
+            let place = format!("{} on {}", scenario.name, bed.target.info());
+            assert!(scenario.kinds.contains(&wait.kind.as_str()), "{place}: {wait:?}");
+            if bed.names_blockers(scenario.name) {
+                assert_eq!(wait.blockers, Some(vec![holder.id()]), "{place}: {wait:?}");
+            }
+            run(&mut *holder, scenario.release);
+            answer_of(&mut *waiter).unwrap_or_else(|error| panic!("{place}: {error:?}"));
+            let waits = watcher.waits(&[waiter.id()], &[]).expect("asked");
+            assert!(waits.is_empty(), "{place}: still waiting when answered");
+            drop((holder, waiter));
+            run_all(&mut *setup, &["DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS c, p"]);
+        }
+    });
+}
+
+impl Bed {
+    /// Whether this server can say who is waited for.
+    fn names_blockers(&self, scenario: &str) -> bool {
+        let is_row = ["row", "gap", "behind the last row", "unique key", "foreign key"];
+        let is_row = is_row.contains(&scenario) || scenario == "serializable read";
+        match self.product() {
+            Product::Tidb => std::env::var_os("ANCHORITE_TEST_TIDB_LOG").is_some(),
+            Product::Mysql if self.major() >= 8 => true,
+            _ if is_row => self.variable("innodb_status_output_locks") == "1",
+            _ => self.variable("performance_schema") == "1",
+        }
+    }
+
+    fn variable(&self, name: &str) -> String {
+        let answer = run(&mut *self.session(), &format!("SELECT @@{name}"));
+        answer.results[0].rows[0][0].to_string()
+    }
+}
+
+#[test]
+fn a_commit_waits_for_the_global_read_lock() {
+    on_each_server(|bed| {
+        if bed.is(Product::Tidb) {
+            return;
+        }
+        let (mut holder, mut waiter) = (bed.session(), bed.session());
+        run_all(&mut *waiter, TABLE);
+        run_all(&mut *waiter, &["BEGIN", "UPDATE t SET b = 2"]);
+        run(&mut *holder, "FLUSH TABLES WITH READ LOCK");
+        waiter.submit("COMMIT");
+        let wait = wait_of(&mut *bed.watcher(), &mut *waiter, &[holder.id()]);
+        assert!(["backup lock", "commit lock"].contains(&wait.kind.as_str()), "{wait:?}");
+        run(&mut *holder, "UNLOCK TABLES");
+        answer_of(&mut *waiter).expect("commits");
+    });
+}
+
+#[test]
+fn a_queue_of_waiters_names_everyone_before() {
+    on_each_server(|bed| {
+        let mut sessions: Vec<_> = (0..3).map(|_| bed.session()).collect();
+        let ids: Vec<_> = sessions.iter().map(|session| session.id()).collect();
+        let mut watcher = bed.watcher();
+        run_all(&mut *sessions[0], TABLE);
+        for session in &mut sessions {
+            run(&mut **session, "BEGIN");
+        }
+        run(&mut *sessions[0], "UPDATE t SET b = 2 WHERE a = 1");
+        for n in 1..3 {
+            sessions[n].submit("UPDATE t SET b = 3 WHERE a = 1");
+            let wait = wait_of(&mut *watcher, &mut *sessions[n], &ids);
+            if bed.names_blockers("row") && !bed.is(Product::Tidb) {
+                assert_eq!(wait.blockers.as_deref(), Some(&ids[..n]), "{:?}", bed.target.info());
+            }
+        }
+        let both = watcher.waits(&ids[1..], &ids).expect("asked");
+        assert_eq!(both.len(), 2, "{both:?}");
+        for n in 0..3 {
+            run(&mut *sessions[n], "COMMIT");
+            if let Some(next) = sessions.get_mut(n + 1) {
+                answer_of(&mut **next).expect("resumed");
+            }
+        }
+    });
+}
+
+#[test]
+fn statements_behind_a_waiting_ddl_wait_for_it() {
+    on_each_server(|bed| {
+        if bed.is(Product::Tidb) {
+            return; // its DDL makes nobody wait
+        }
+        let (mut holder, mut ddl, mut reader) = (bed.session(), bed.session(), bed.session());
+        let ids = [holder.id(), ddl.id(), reader.id()];
+        let mut watcher = bed.watcher();
+        run_all(&mut *holder, TABLE);
+        run_all(&mut *holder, &["BEGIN", "SELECT * FROM t"]);
+        ddl.submit("DROP TABLE t");
+        let first = wait_of(&mut *watcher, &mut *ddl, &ids);
+        reader.submit("SELECT * FROM t");
+        let second = wait_of(&mut *watcher, &mut *reader, &ids);
+        if bed.names_blockers("DDL") {
+            assert_eq!(first.blockers, Some(vec![ids[0]]));
+            assert_eq!(second.blockers, Some(vec![ids[1]]));
+        }
+        run(&mut *holder, "COMMIT");
+        answer_of(&mut *ddl).expect("dropped");
+        assert_eq!(answer_of(&mut *reader).expect_err("no table").code, "1146");
+    });
+}
+
+#[test]
+fn slow_statements_are_not_waits() {
+    /// How often a statement is looked at while it works.
+    const LOOKS: usize = 300;
+    on_each_server(|bed| {
+        let mut watcher = bed.watcher();
+        let (mut holder, mut blocked, mut slow) = (bed.session(), bed.session(), bed.session());
+        let ids = [holder.id(), blocked.id(), slow.id()];
+        run_all(&mut *holder, TABLE);
+        run_all(&mut *holder, &["BEGIN", "UPDATE t SET b = 2 WHERE a = 1"]);
+        blocked.submit("UPDATE t SET b = 3 WHERE a = 1");
+        wait_of(&mut *watcher, &mut *blocked, &ids);
+        let busy = "SELECT BENCHMARK(1000000, SHA1(RAND()))";
+        for sql in ["SELECT SLEEP(0.5)", busy, "SELECT b FROM t WHERE a = 5 AND SLEEP(0.5) = 0"] {
+            let mut looks = 0;
+            slow.submit(sql);
+            while slow.poll().is_none() {
+                let waits = watcher.waits(&[ids[1], ids[2]], &ids).expect("asked");
+                if slow.poll().is_some() {
+                    break;
+                }
+                looks += 1;
+                let waiters: Vec<_> = waits.iter().map(|wait| wait.waiter).collect();
+                assert_eq!(waiters, [ids[1]], "{sql} on {}", bed.target.info());
+                if looks == LOOKS {
+                    answer_of(&mut *slow).expect("answers");
+                    break;
+                }
+            }
+            assert!(looks > 0, "{sql} was too fast to look at");
+        }
+        run(&mut *holder, "COMMIT");
+        answer_of(&mut *blocked).expect("resumed");
+    });
+}
+
+#[test]
+fn a_watcher_says_how_it_asks() {
+    on_each_server(|bed| {
+        let method = bed.watcher().method();
+        assert!(!method.is_empty() && method.len() < 100, "{method}");
+        let other: Box<dyn Session> = bed.session();
+        assert!(bed.watcher().waits(&[other.id()], &[other.id()]).expect("asked").is_empty());
+    });
+}
