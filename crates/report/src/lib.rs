@@ -1,4 +1,4 @@
-//! Runs as text.
+//! Runs as text and JSON.
 //!
 //! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone
 //! prints.
@@ -8,6 +8,7 @@
 mod columns;
 mod escape;
 mod fold;
+mod json;
 mod result;
 mod story;
 mod style;
@@ -16,6 +17,7 @@ mod table;
 mod text;
 mod wrap;
 
+pub use json::json;
 pub use result::RunResult;
 pub use style::{Glyphs, Style};
 pub use text::{TextOptions, text};

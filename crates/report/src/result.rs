@@ -3,7 +3,7 @@
 //! Assumption: a session index may point nowhere (a run made by hand), and a report still comes
 //! out.
 
-use anchorite_model::{BlockingKnowledge, Level, Run, SessionIndex, Verdict};
+use anchorite_model::{Blocker, BlockingKnowledge, Level, Run, SessionIndex, Verdict};
 
 /// A run and its verdicts: what a report is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,14 @@ pub(crate) fn session_name(run: &Run, session: SessionIndex) -> String {
 pub(crate) fn session_names(run: &Run) -> Vec<String> {
     let used = run.events.iter().map(|event| event.session + 1).max().unwrap_or(0);
     (0..run.sessions.len().max(used)).map(|session| session_name(run, session)).collect()
+}
+
+/// The name of a blocker: a session's own, `outside:1234` for a connection that is none of ours.
+pub(crate) fn blocker_name(run: &Run, blocker: &Blocker) -> String {
+    match blocker {
+        Blocker::Session(session) => session_name(run, *session),
+        Blocker::Outside(id) => format!("outside:{id}"),
+    }
 }
 
 /// The level that was asked for: its name, `mixed` where sessions have levels of their own, or
