@@ -25,6 +25,11 @@ pub(crate) fn visible(text: &str) -> String {
     safe
 }
 
+/// One line of a script, safe; its tabs are kept.
+pub(crate) fn visible_line(line: &str) -> String {
+    line.split('\t').map(visible).collect::<Vec<_>>().join("\t")
+}
+
 /// The lines of a statement or message, each safe: tabs are widened, what all lines after the first
 /// are indented by is taken away, and blank lines at both ends are dropped.
 pub(crate) fn visible_lines(text: &str) -> Vec<String> {

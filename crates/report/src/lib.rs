@@ -1,4 +1,4 @@
-//! Runs as text and JSON.
+//! Runs as text, JSON and Markdown.
 //!
 //! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone
 //! prints.
@@ -9,6 +9,8 @@ mod columns;
 mod escape;
 mod fold;
 mod json;
+mod markdown;
+mod markup;
 mod result;
 mod story;
 mod style;
@@ -18,6 +20,7 @@ mod text;
 mod wrap;
 
 pub use json::json;
+pub use markdown::markdown;
 pub use result::RunResult;
 pub use style::{Glyphs, Style};
 pub use text::{TextOptions, text};
