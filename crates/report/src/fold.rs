@@ -51,6 +51,22 @@ fn add<'a>(group: &mut Repeats<'a>, result: &'a RunResult) {
     }
 }
 
+/// For each result: which repeat of its case it is (1-based), and how many there are.
+pub(crate) fn numbered(results: &[RunResult]) -> Vec<(usize, usize)> {
+    let mut cases: Vec<(&RunResult, usize)> = Vec::new();
+    let mut places = Vec::with_capacity(results.len());
+    for result in results {
+        let known = cases.iter().position(|(first, _)| same_case(first, result));
+        let case = known.unwrap_or_else(|| {
+            cases.push((result, 0));
+            cases.len() - 1
+        });
+        cases[case].1 += 1;
+        places.push((case, cases[case].1));
+    }
+    places.into_iter().map(|(case, repeat)| (repeat, cases[case].1)).collect()
+}
+
 /// How often this outcome was seen, where there were repeats.
 pub(crate) fn repeats_told(all: &Repeats<'_>, index: usize) -> Option<String> {
     const SHOWN_MAX: usize = 10;
