@@ -90,7 +90,7 @@ fn run_cases(
     results: &mut Vec<RunResult>,
 ) -> anyhow::Result<()> {
     for on in &arguments.on {
-        let open = OpenTarget::open(on, &options.interrupt)?;
+        let open = OpenTarget::open(on)?;
         let target = open.target.as_ref();
         for case in scripts.iter().flat_map(Script::cases) {
             if !written_for(&case, target.info().product) {
@@ -133,7 +133,7 @@ fn run_specs(
 ) -> anyhow::Result<ExitCode> {
     let mut exit = Exit::Fine;
     for on in &arguments.on {
-        let server = OpenTarget::open(on, &options.interrupt)?;
+        let server = OpenTarget::open(on)?;
         let database = IsolationDatabase::create(&server.postgres()?)?;
         if let Some(remark) = &database.remark {
             tell(remark);

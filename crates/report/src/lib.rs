@@ -1,1 +1,31 @@
 //! Runs as text, JSON, Markdown and JUnit.
+//!
+//! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone
+//! prints. The forms for people ([`text`], [`markdown`], and JUnit's `system-out`) share one
+//! telling of the run (`story`), so that a blocked statement is described in the same words
+//! everywhere. The form for scripts ([`json`]) is a contract: its field names do not change.
+//!
+//! Assumption: the run is complete in itself; nothing is asked of a server, a clock or a file.
+//! Blind spot: the forms for people cut long cells and many rows. JSON cuts nothing.
+
+mod columns;
+mod escape;
+mod fold;
+mod json;
+mod junit;
+mod markdown;
+mod markup;
+mod result;
+mod story;
+mod style;
+mod summary;
+mod table;
+mod text;
+mod wrap;
+
+pub use json::json;
+pub use junit::junit;
+pub use markdown::markdown;
+pub use result::RunResult;
+pub use style::{Glyphs, Style};
+pub use text::{TextOptions, text};

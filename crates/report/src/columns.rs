@@ -1,0 +1,192 @@
+//! The schedule on paper: one column per session, or stacked where the columns would be too narrow.
+//!
+//! Idea: a column is as wide as what it holds. Where that does not fit, the remarks wrap before the
+//! statements do; where that does not help either, the room is shared out, the narrow columns
+//! keeping what they need. Time runs downwards, one scene below the other, so the order of what
+//! happened is never in doubt.
+//! Assumption: every scene's session has a name, and a scene can be laid out in any width of at
+//! least [`BODY_WIDTH_MIN`].
+
+use crate::story::Scene;
+use crate::style::{Glyphs, Ink, Line};
+use crate::wrap::{cut, width};
+
+/// A column that has to wrap its statements may not get narrower than this; the scenes are stacked
+/// instead.
+pub(crate) const COLUMN_WIDTH_MIN: usize = 30;
+/// A column does not get wider than this, however wide the terminal is: long lines are hard to
+/// follow.
+pub(crate) const COLUMN_WIDTH_MAX: usize = 90;
+/// The room that is left for a scene in any case.
+pub(crate) const BODY_WIDTH_MIN: usize = 12;
+/// Longer names of sessions are cut in the stacked form.
+const NAME_WIDTH_MAX: usize = 16;
+/// The columns between a statement's number and its text.
+const NUMBER_GAP: usize = 2;
+/// The columns of ` │ `.
+const SEPARATOR: usize = 3;
+
+/// How scenes are drawn.
+pub(crate) trait Draw {
+    /// The lines of a scene, none wider than `room`.
+    fn lines(&self, scene: &Scene<'_>, room: usize) -> Vec<Line>;
+    /// The room below which a statement or a table of the scene would suffer.
+    fn need(&self, scene: &Scene<'_>) -> usize;
+}
+
+/// Lays out the scenes in at most `limit` columns.
+pub(crate) fn schedule(
+    scenes: &[Scene<'_>],
+    names: &[String],
+    limit: usize,
+    glyphs: Glyphs,
+    draw: &dyn Draw,
+) -> Vec<Line> {
+    let digits = scenes.iter().map(|scene| scene.n.to_string().len()).max().unwrap_or(1);
+    let label = digits + NUMBER_GAP;
+    let widest = |measure: &dyn Fn(&Scene<'_>) -> usize| -> Vec<usize> {
+        let of = |(session, name): (usize, &String)| {
+            let own = scenes.iter().filter(|scene| scene.session == session);
+            label + own.map(measure).max().unwrap_or(0).max(width(name))
+        };
+        names.iter().enumerate().map(of).collect()
+    };
+    let wanted = widest(&|scene| {
+        let lines = draw.lines(scene, COLUMN_WIDTH_MAX - label);
+        lines.iter().map(Line::width).max().unwrap_or(0)
+    });
+    let needed = widest(&|scene| draw.need(scene).min(COLUMN_WIDTH_MAX - label));
+    match share(&wanted, &needed, limit) {
+        Some(widths) => side_by_side(scenes, names, &widths, label, glyphs, draw),
+        None => stacked(scenes, names, limit, label, glyphs, draw),
+    }
+}
+
+/// The widths of the columns; `None` where one that must wrap its statements would get too narrow.
+fn share(wanted: &[usize], needed: &[usize], limit: usize) -> Option<Vec<usize>> {
+    let room = limit.checked_sub(SEPARATOR * wanted.len().saturating_sub(1))?;
+    // Every column gets what it asks for, but not more than `most`; the largest such `most` that
+    // fits.
+    let level = |most: usize| -> Vec<usize> {
+        let pairs = wanted.iter().zip(needed);
+        pairs.map(|(want, need)| (*want).min(most.max(*need))).collect()
+    };
+    let fits = |widths: &Vec<usize>| widths.iter().sum::<usize>() <= room;
+    if fits(&level(0)) {
+        return (0..=COLUMN_WIDTH_MAX.max(room)).rev().map(level).find(fits);
+    }
+    let level = |most: usize| needed.iter().map(|need| (*need).min(most)).collect::<Vec<_>>();
+    (COLUMN_WIDTH_MIN..=room).rev().map(level).find(fits)
+}
+
+fn side_by_side(
+    scenes: &[Scene<'_>],
+    names: &[String],
+    widths: &[usize],
+    label: usize,
+    glyphs: Glyphs,
+    draw: &dyn Draw,
+) -> Vec<Line> {
+    let row = |session: usize, cell: &Line| {
+        let mut line = Line::default();
+        let mut edge = 0;
+        for (i, room) in widths.iter().enumerate() {
+            if i > 0 {
+                line.push(Ink::Faint, format!(" {} ", glyphs.vertical()));
+                edge += SEPARATOR;
+            }
+            if i == session {
+                line.append(cell);
+            }
+            edge += room;
+            line.pad_to(edge);
+        }
+        line
+    };
+    let mut lines = heading(names, widths, label, glyphs);
+    for scene in scenes {
+        for (i, text) in draw.lines(scene, widths[scene.session] - label).iter().enumerate() {
+            lines.push(row(scene.session, &labelled(scene.n, i == 0, label, text)));
+        }
+    }
+    lines
+}
+
+fn heading(names: &[String], widths: &[usize], label: usize, glyphs: Glyphs) -> Vec<Line> {
+    let mut title = Line::default();
+    let mut rule = String::new();
+    let mut edge = 0;
+    for (i, (name, room)) in names.iter().zip(widths).enumerate() {
+        if i > 0 {
+            title.push(Ink::Faint, format!(" {} ", glyphs.vertical()));
+            rule += &format!("{0}{1}{0}", glyphs.horizontal(), glyphs.cross());
+            edge += SEPARATOR;
+        }
+        title.push(Ink::Plain, " ".repeat(label));
+        title.push(Ink::Title, cut(name, room - label, glyphs.ellipsis()));
+        edge += room;
+        title.pad_to(edge);
+        rule += &glyphs.horizontal().repeat(*room);
+    }
+    vec![title, Line::of(Ink::Faint, rule)]
+}
+
+fn stacked(
+    scenes: &[Scene<'_>],
+    names: &[String],
+    limit: usize,
+    label: usize,
+    glyphs: Glyphs,
+    draw: &dyn Draw,
+) -> Vec<Line> {
+    let room = limit.saturating_sub(label + NUMBER_GAP + BODY_WIDTH_MIN).clamp(1, NAME_WIDTH_MAX);
+    let short = |session: usize| cut(&names[session], room, glyphs.ellipsis());
+    let widest = scenes.iter().map(|scene| width(&short(scene.session))).max().unwrap_or(0);
+    let margin = label + widest + NUMBER_GAP;
+    let mut lines = Vec::new();
+    for scene in scenes {
+        for (i, text) in draw.lines(scene, limit - margin).iter().enumerate() {
+            let mut line = labelled(scene.n, i == 0, label, &Line::default());
+            if i == 0 {
+                line.push(Ink::Title, short(scene.session));
+            }
+            line.pad_to(margin);
+            line.append(text);
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The text behind the statement's number, or behind as much space.
+fn labelled(n: usize, first: bool, label: usize, text: &Line) -> Line {
+    let digits = label - NUMBER_GAP;
+    let mut line = Line::default();
+    if first {
+        line.push(Ink::Faint, format!("{n:>digits$}"));
+    }
+    line.pad_to(label);
+    line.append(text);
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_columns_keep_what_they_need() {
+        assert_eq!(share(&[20, 60], &[20, 60], 90), Some(vec![20, 60]));
+        assert_eq!(share(&[20, 80], &[20, 80], 83), Some(vec![20, 60]));
+        assert_eq!(share(&[50, 80], &[50, 80], 83), Some(vec![40, 40]));
+        assert_eq!(share(&[50, 80], &[50, 80], 60), None);
+        assert_eq!(share(&[10; 5], &[10; 5], 62), Some(vec![10; 5]));
+        assert_eq!(share(&[], &[], 80), Some(Vec::new()));
+    }
+
+    #[test]
+    fn remarks_give_way_to_statements() {
+        assert_eq!(share(&[70, 70], &[30, 60], 103), Some(vec![40, 60]));
+        assert_eq!(share(&[70, 70], &[30, 40], 103), Some(vec![50, 50]));
+    }
+}

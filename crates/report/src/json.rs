@@ -1,0 +1,206 @@
+//! Runs as JSON: a contract with scripts.
+//!
+//! Idea: one document with every fact of the run and nothing cut. The field names are fixed;
+//! further ones may be added. A field that does not apply is left out (`rows` of an UPDATE), a list
+//! that was asked for and is empty is there (`blocked_by` of a statement whose blocker the server
+//! does not name).
+//!
+//! - A blocked statement has two events with the same `n`: `blocked`, then `resumed` or `error`.
+//! - `rows` and `columns` are the first result set; the others, if any, follow in `more_results`.
+//! - NULL is null; integers up to 2^53 and floats are numbers; larger integers and decimals are
+//!   strings, so that no reader rounds them; NaN and the infinities are strings; bytes are `{"hex":
+//!   "…"}`.
+//! - `level` is `default` where none was asked for and `mixed` where the sessions have their own.
+
+use anchorite_model::{
+    Answer, BlockingKnowledge, DbError, Ending, Event, Level, Notice, Outcome, Rows, Run, Value,
+    Verdict,
+};
+use serde_json::{Map, Value as Json, json};
+
+use crate::RunResult;
+use crate::result::{blocker_name, level_label, session_name};
+use crate::table::float;
+
+/// Up to here every integer is exact in a reader that knows only 64-bit floats.
+const SAFE_INTEGER_MAX: u128 = 1 << 53;
+
+/// The results as one JSON document with a line end. `version` is Anchorite's own.
+pub fn json(results: &[RunResult], version: &str) -> String {
+    let results: Vec<Json> = results.iter().map(result).collect();
+    format!("{}\n", json!({"anchorite": version, "results": results}))
+}
+
+fn result(result: &RunResult) -> Json {
+    let run = &result.run;
+    let mut object = Map::new();
+    object.insert("case".into(), json!(run.case.name));
+    insert_some(&mut object, "title", run.case.header.title.as_deref());
+    object.insert("target".into(), target(run));
+    object.insert("level".into(), json!(level_label(run)));
+    object.insert("sessions".into(), sessions(run));
+    object.insert("blocking".into(), blocking(&run.blocking));
+    object.insert("events".into(), run.events.iter().map(|e| event(run, e)).collect());
+    let tables = run.final_state.iter().map(|(name, rows)| (name.clone(), table(rows)));
+    object.insert("final_state".into(), Json::Object(tables.collect()));
+    object.insert("checks".into(), run.checks.iter().map(|(sql, a)| check(sql, a)).collect());
+    object.insert("notes".into(), json!(run.notes));
+    object.insert("ending".into(), ending(&run.ending));
+    object.insert("verdicts".into(), result.verdicts.iter().map(|(o, v)| verdict(o, v)).collect());
+    Json::Object(object)
+}
+
+fn target(run: &Run) -> Json {
+    let mut object = Map::new();
+    object.insert("product".into(), json!(run.target.product.name()));
+    object.insert("version".into(), json!(run.target.version));
+    if !run.target.variant.is_empty() {
+        object.insert("variant".into(), json!(run.target.variant));
+    }
+    Json::Object(object)
+}
+
+fn sessions(run: &Run) -> Json {
+    run.sessions
+        .iter()
+        .map(|session| {
+            json!({
+                "name": session.name,
+                "level": session.level.map_or("default", Level::name),
+                "level_read_back": session.level_read_back,
+            })
+        })
+        .collect()
+}
+
+fn blocking(blocking: &BlockingKnowledge) -> Json {
+    match blocking {
+        BlockingKnowledge::Asked(how) => json!({"asked": how}),
+        BlockingKnowledge::Timeout { silence_ms, reason } => {
+            json!({"timeout_ms": silence_ms, "reason": reason})
+        }
+    }
+}
+
+fn event(run: &Run, event: &Event) -> Json {
+    let mut object = Map::new();
+    object.insert("n".into(), json!(event.n));
+    object.insert("session".into(), json!(session_name(run, event.session)));
+    object.insert("sql".into(), json!(event.sql));
+    let outcome = match &event.outcome {
+        Outcome::Ok(_) => "ok",
+        Outcome::Blocked { .. } => "blocked",
+        Outcome::Resumed(_) => "resumed",
+        Outcome::Error(_) => "error",
+        Outcome::Skipped { .. } => "skipped",
+    };
+    object.insert("outcome".into(), json!(outcome));
+    object.insert("at_us".into(), json!(event.at_us));
+    match &event.outcome {
+        Outcome::Ok(answer) | Outcome::Resumed(answer) => insert_answer(&mut object, answer),
+        Outcome::Blocked { by, wait } => {
+            let names = by.iter().map(|blocker| json!(blocker_name(run, blocker)));
+            object.insert("blocked_by".into(), names.collect());
+            insert_some(&mut object, "wait", Some(wait.as_str()).filter(|wait| !wait.is_empty()));
+        }
+        Outcome::Error(error) => insert_error(&mut object, error),
+        Outcome::Skipped { reason } => drop(object.insert("reason".into(), json!(reason))),
+    }
+    Json::Object(object)
+}
+
+fn insert_answer(object: &mut Map<String, Json>, answer: &Answer) {
+    if let Some((first, more)) = answer.results.split_first() {
+        object.insert("columns".into(), json!(first.columns));
+        object.insert("rows".into(), cells(first));
+        if !more.is_empty() {
+            object.insert("more_results".into(), more.iter().map(table).collect());
+        }
+    }
+    insert_some(object, "affected", answer.affected);
+    insert_some(object, "tag", answer.tag.as_deref());
+    insert_notices(object, &answer.notices);
+    insert_some(object, "in_transaction", answer.in_transaction);
+}
+
+fn insert_error(object: &mut Map<String, Json>, error: &DbError) {
+    let mut inner = Map::new();
+    inner.insert("class".into(), json!(error.class.name()));
+    inner.insert("code".into(), json!(error.code));
+    inner.insert("message".into(), json!(error.message));
+    inner.insert("transaction_gone".into(), json!(error.transaction_gone));
+    let severity = Some(error.severity.as_str()).filter(|severity| !severity.is_empty());
+    insert_some(&mut inner, "severity", severity);
+    object.insert("error".into(), Json::Object(inner));
+    insert_notices(object, &error.notices);
+    insert_some(object, "in_transaction", error.in_transaction);
+}
+
+fn insert_notices(object: &mut Map<String, Json>, notices: &[Notice]) {
+    if !notices.is_empty() {
+        let notice = |n: &Notice| json!({"severity": n.severity, "message": n.message});
+        object.insert("notices".into(), notices.iter().map(notice).collect());
+    }
+}
+
+fn insert_some(object: &mut Map<String, Json>, key: &str, value: Option<impl Into<Json>>) {
+    if let Some(value) = value {
+        object.insert(key.into(), value.into());
+    }
+}
+
+fn check(sql: &str, answer: &Result<Answer, DbError>) -> Json {
+    let mut object = Map::new();
+    object.insert("sql".into(), json!(sql));
+    object.insert("outcome".into(), json!(if answer.is_ok() { "ok" } else { "error" }));
+    match answer {
+        Ok(answer) => insert_answer(&mut object, answer),
+        Err(error) => insert_error(&mut object, error),
+    }
+    Json::Object(object)
+}
+
+fn ending(ending: &Ending) -> Json {
+    match ending {
+        Ending::Complete => json!({"complete": true}),
+        Ending::TargetLost(reason) => json!({"complete": false, "reason": reason}),
+    }
+}
+
+fn verdict(oracle: &str, verdict: &Verdict) -> Json {
+    match verdict {
+        Verdict::Pass => json!({"oracle": oracle, "verdict": "pass"}),
+        Verdict::Violation { anomaly, because } => json!({
+            "oracle": oracle, "verdict": "violation", "anomaly": anomaly, "because": because,
+        }),
+        Verdict::Allowed { exception, because } => json!({
+            "oracle": oracle, "verdict": "allowed", "exception": exception, "because": because,
+        }),
+        Verdict::Undecided { reason } => {
+            json!({"oracle": oracle, "verdict": "undecided", "reason": reason})
+        }
+    }
+}
+
+fn table(rows: &Rows) -> Json {
+    json!({"columns": rows.columns, "rows": cells(rows)})
+}
+
+fn cells(rows: &Rows) -> Json {
+    rows.rows.iter().map(|row| row.iter().map(cell).collect::<Json>()).collect()
+}
+
+fn cell(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(b) => json!(b),
+        Value::Int(i) if i.unsigned_abs() <= SAFE_INTEGER_MAX => json!(*i as i64),
+        Value::Int(i) => json!(i.to_string()),
+        Value::Float(x) if x.is_finite() => json!(x),
+        Value::Float(x) => json!(float(*x)),
+        Value::Decimal(text) | Value::Text(text) => json!(text),
+        Value::Bytes(bytes) => {
+            json!({"hex": bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()})
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Runs as JUnit XML for continuous integration.
+//!
+//! Idea: a suite is a target at a level, a test is a case (and, where it was repeated, which
+//! repeat). A violation is a failure; a lost connection is an error; everything else, also a run
+//! that no oracle could decide, has not failed. The whole text form is in `system-out`.
+//! Source: the schema that Jenkins and GitLab read, where a test has at most one failure or error.
+//! A violation goes first, so that it is never hidden behind the crash that may have come with it.
+//! Blind spot: XML 1.0 cannot hold control characters at all; they are shown as escapes.
+
+use std::fmt::Write;
+
+use anchorite_model::{Ending, ErrorClass, Outcome, Run, Verdict};
+
+use crate::fold::numbered;
+use crate::result::level_label;
+use crate::{Glyphs, RunResult, Style, TextOptions, text};
+
+/// The width of the text in `system-out`: what the web pages of CI systems show without scrolling.
+const SYSTEM_OUT_WIDTH: usize = 120;
+
+/// The results as a JUnit document.
+pub fn junit(results: &[RunResult]) -> String {
+    let tests: Vec<Test<'_>> = results
+        .iter()
+        .zip(numbered(results))
+        .map(|(result, (repeat, of))| Test::of(result, repeat, of))
+        .collect();
+    let mut suites: Vec<(String, Vec<&Test<'_>>)> = Vec::new();
+    for test in &tests {
+        match suites.iter_mut().find(|(name, _)| *name == test.suite) {
+            Some((_, members)) => members.push(test),
+            None => suites.push((test.suite.clone(), vec![test])),
+        }
+    }
+    let all: Vec<&Test<'_>> = tests.iter().collect();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    out += &format!("<testsuites name=\"anchorite\"{}>\n", totals(&all));
+    for (name, members) in &suites {
+        out += &format!("  <testsuite name=\"{}\"{}>\n", escaped(name), totals(members));
+        members.iter().for_each(|test| test.write(&mut out));
+        out += "  </testsuite>\n";
+    }
+    out + "</testsuites>\n"
+}
+
+struct Test<'a> {
+    result: &'a RunResult,
+    suite: String,
+    name: String,
+    end: End,
+    micros: u64,
+}
+
+/// How a test ended, in JUnit's terms.
+enum End {
+    Passed,
+    Failed { kind: String, message: String, because: String },
+    Broken { message: String },
+}
+
+impl<'a> Test<'a> {
+    fn of(result: &'a RunResult, repeat: usize, of: usize) -> Self {
+        let run = &result.run;
+        let name = &run.case.name;
+        Self {
+            result,
+            suite: format!("{}, {}", run.target, level_label(run)),
+            name: if of == 1 { name.clone() } else { format!("{name} #{repeat}") },
+            end: end(result),
+            micros: run.events.iter().map(|event| event.at_us).max().unwrap_or(0),
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        // Dots would be taken for packages.
+        let class = escaped(&self.suite.replace('.', "_"));
+        let name = escaped(&self.name);
+        let time = seconds(self.micros);
+        *out += &format!("    <testcase name=\"{name}\" classname=\"{class}\" time=\"{time}\">\n");
+        match &self.end {
+            End::Passed => (),
+            End::Failed { kind, message, because } => {
+                let (kind, message) = (escaped(kind), escaped(message));
+                *out += &format!("      <failure type=\"{kind}\" message=\"{message}\">");
+                *out += &format!("{}</failure>\n", escaped_text(because));
+            }
+            End::Broken { message } => {
+                let message = escaped(message);
+                *out += &format!("      <error type=\"connection-lost\" message=\"{message}\"/>\n");
+            }
+        }
+        let options =
+            TextOptions { width: SYSTEM_OUT_WIDTH, style: Style::Plain, glyphs: Glyphs::Unicode };
+        let told = text(std::slice::from_ref(self.result), &options);
+        *out += &format!("      <system-out>{}</system-out>\n", escaped_text(&told));
+        *out += "    </testcase>\n";
+    }
+}
+
+fn end(result: &RunResult) -> End {
+    let mut messages = Vec::new();
+    let mut kinds = Vec::new();
+    let mut reasons = Vec::new();
+    for (oracle, verdict) in &result.verdicts {
+        if let Verdict::Violation { anomaly, because } = verdict {
+            messages.push(format!("{oracle}: {anomaly}"));
+            kinds.push(anomaly.clone());
+            reasons.extend(because.iter().map(|sentence| format!("{oracle}: {sentence}\n")));
+        }
+    }
+    if let Some(kind) = kinds.first() {
+        let (kind, message) = (kind.clone(), messages.join("; "));
+        return End::Failed { kind, message, because: reasons.concat() };
+    }
+    match lost(&result.run) {
+        Some(message) => End::Broken { message },
+        None => End::Passed,
+    }
+}
+
+/// How the connection was lost, if it was: by the whole run or by one of its statements.
+fn lost(run: &Run) -> Option<String> {
+    if let Ending::TargetLost(how) = &run.ending {
+        return Some(how.clone());
+    }
+    run.events.iter().find_map(|event| match &event.outcome {
+        Outcome::Error(error) if error.class == ErrorClass::ConnectionLost => {
+            Some(format!("statement {}: {}", event.n, error.message))
+        }
+        _ => None,
+    })
+}
+
+fn totals(tests: &[&Test<'_>]) -> String {
+    let failed = tests.iter().filter(|test| matches!(test.end, End::Failed { .. })).count();
+    let broken = tests.iter().filter(|test| matches!(test.end, End::Broken { .. })).count();
+    let micros: u64 = tests.iter().fold(0, |sum, test| sum.saturating_add(test.micros));
+    format!(
+        " tests=\"{}\" failures=\"{failed}\" errors=\"{broken}\" time=\"{}\"",
+        tests.len(),
+        seconds(micros)
+    )
+}
+
+fn seconds(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// Text for an attribute: also its line ends are kept.
+fn escaped(text: &str) -> String {
+    escaped_text(text).replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
+/// Text for an element.
+fn escaped_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                let _ = write!(out, "{}", c.escape_unicode());
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

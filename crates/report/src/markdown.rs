@@ -1,0 +1,210 @@
+//! Runs as Markdown that pastes into a tracker.
+//!
+//! Idea: what the developers of a DBMS ask for, in their order: product, version and level in the
+//! title, the level as read back, a script that repeats it, what happened statement by statement
+//! with one column per session, the final state. Repeats that came out the same are shown once.
+//! Source: the GitHub Flavored Markdown specification (tables, code spans, fences); Jira's editor
+//! takes the same.
+//! Assumption: statements, values and messages are strangers' text. They stand in code spans, where
+//! nothing is markup and nobody is mentioned; other text is escaped.
+//! Blind spot: the script is shown with control characters escaped, so a script that needs a raw
+//! one must be taken from the file.
+
+use anchorite_model::{Case, Ending, Rows, Run, Value, Verdict};
+
+use crate::RunResult;
+use crate::fold::{Outcomes, Repeats, fold, repeats_told};
+use crate::markup::{code, fenced, link, plain};
+use crate::result::{blocking_label, counted, level_groups, level_label, session_names};
+use crate::story::{Item, Tone, answer_items, error_items, never_answered, tell};
+use crate::summary::summary;
+use crate::table::{ROWS_MAX, cell, float};
+
+/// The results as Markdown. `script` gives the text of a case that repeats it.
+pub fn markdown(results: &[RunResult], script: &dyn Fn(&Case) -> String) -> String {
+    let mut reports = Vec::new();
+    for repeats in fold(results) {
+        for (i, outcomes) in repeats.outcomes.iter().enumerate() {
+            reports.push(report(&repeats, i, outcomes, script));
+        }
+    }
+    if results.len() != 1 {
+        reports.push(format!("{}\n", plain(&summary(results))));
+    }
+    reports.join("\n---\n\n")
+}
+
+fn report(
+    all: &Repeats<'_>,
+    index: usize,
+    one: &Outcomes<'_>,
+    script: &dyn Fn(&Case) -> String,
+) -> String {
+    let run = &one.result.run;
+    let title = run.case.header.title.as_deref().filter(|title| !title.is_empty());
+    let title = title.unwrap_or(&run.case.name);
+    let level = match level_label(run) {
+        "default" => "default level",
+        "mixed" => "mixed levels",
+        name => name,
+    };
+    let target = plain(&run.target.to_string());
+    let mut out = format!("# {target}, {level}: {}\n\n", plain(title));
+    facts(run, repeats_told(all, index), &mut out);
+    let script = script(&run.case);
+    if !script.trim().is_empty() {
+        out += &format!("\n## How to repeat\n\n{}", fenced("sql", &script));
+    }
+    out += "\n## What happened\n\n";
+    schedule(run, &mut out);
+    if !run.final_state.is_empty() {
+        out += "\n## Final state\n";
+        for (name, rows) in &run.final_state {
+            out += &format!("\n{}\n\n{}", code(name), table(rows));
+        }
+    }
+    checks(run, &mut out);
+    if !run.notes.is_empty() {
+        out += "\n## Notes\n\n";
+        run.notes.iter().for_each(|note| out += &format!("- {}\n", plain(note)));
+    }
+    if let Ending::TargetLost(how) = &run.ending {
+        out += &format!("\n**The server was lost**: {}\n", plain(how));
+    }
+    verdicts(&one.result.verdicts, &mut out);
+    out
+}
+
+fn facts(run: &Run, repeats: Option<String>, out: &mut String) {
+    *out += &format!("- Case: {}\n", code(&run.case.name));
+    *out += &format!("- Target: {}\n", plain(&run.target.to_string()));
+    *out += &format!("- Level: {}\n", level_label(run));
+    for group in level_groups(run) {
+        let names: Vec<String> = group.names.iter().map(|name| code(name)).collect();
+        let remark = group.remark.map(|remark| format!(" ({remark})")).unwrap_or_default();
+        let read_back = code(&group.read_back);
+        *out += &format!("- Level read back in {}: {read_back}{remark}\n", names.join(", "));
+    }
+    *out += &format!("- Blocking: {}\n", plain(&blocking_label(run)));
+    for source in &run.case.header.source {
+        *out += &format!("- Source: {}\n", link(source));
+    }
+    if let Some(repeats) = repeats {
+        *out += &format!("- Repeats: {repeats}\n");
+    }
+}
+
+fn schedule(run: &Run, out: &mut String) {
+    let names = session_names(run);
+    let heads: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    *out += &row(std::iter::once("#").chain(heads.iter().map(String::as_str)));
+    *out += &row(std::iter::once("--:").chain(heads.iter().map(|_| "---")));
+    for scene in tell(run) {
+        let mut pieces = scene.sql.map(statement).unwrap_or_default();
+        pieces.extend(scene.items.iter().map(item));
+        let number = scene.n.to_string();
+        let told = pieces.join("<br>");
+        let cell = |session: usize| if session == scene.session { told.as_str() } else { "" };
+        *out += &row(std::iter::once(number.as_str()).chain((0..names.len()).map(cell)));
+    }
+    for (n, session) in never_answered(run) {
+        *out += &format!("\n{n} ({}) was never answered.\n", code(&session));
+    }
+}
+
+fn row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let cells: Vec<&str> = cells.collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// Each line of a statement as a code span of its own: a span cannot hold a line end in a table.
+fn statement(sql: &str) -> Vec<String> {
+    sql.lines().map(str::trim).filter(|line| !line.is_empty()).map(code).collect()
+}
+
+fn item(item: &Item<'_>) -> String {
+    match item {
+        Item::Remark(Tone::Answer, text) => plain(text),
+        Item::Remark(Tone::Quote, text) => code(text),
+        Item::Remark(Tone::Aside, text) => format!("*{}*", plain(text)),
+        Item::Remark(_, text) => format!("**{}**", plain(text)),
+        Item::Rows(rows) => tuples(rows),
+    }
+}
+
+/// A result set in a line: the columns' names, then each row as a tuple of literals.
+fn tuples(rows: &Rows) -> String {
+    if rows.rows.is_empty() {
+        return "no rows".to_owned();
+    }
+    let shown = rows.rows.iter().take(ROWS_MAX).map(|row| {
+        let literals: Vec<String> = row.iter().map(literal).collect();
+        code(&format!("({})", literals.join(", ")))
+    });
+    let mut tuples: Vec<String> = shown.collect();
+    if rows.rows.len() > ROWS_MAX {
+        tuples.push(format!("… {}", counted(rows.rows.len() - ROWS_MAX, "more row", "more rows")));
+    }
+    let names = code(&format!("({})", rows.columns.join(", ")));
+    let count = counted(rows.rows.len(), "row", "rows");
+    format!("{count} {names}: {}", tuples.join(", "))
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Float(x) => float(*x),
+        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        other => other.to_string(),
+    }
+}
+
+fn table(rows: &Rows) -> String {
+    if rows.rows.is_empty() || rows.columns.is_empty() {
+        return "no rows\n".to_owned();
+    }
+    let names: Vec<String> = rows.columns.iter().map(|name| plain(name)).collect();
+    let mut out = row(names.iter().map(String::as_str));
+    out += &row(names.iter().map(|_| "---"));
+    for cells in &rows.rows {
+        let cells: Vec<String> = cells.iter().map(|value| plain(&cell(value))).collect();
+        out += &row(cells.iter().map(String::as_str));
+    }
+    out
+}
+
+fn checks(run: &Run, out: &mut String) {
+    if run.checks.is_empty() {
+        return;
+    }
+    *out += "\n## Checks\n\n| check | answer |\n| --- | --- |\n";
+    for (sql, answer) in &run.checks {
+        let mut items = Vec::new();
+        match answer {
+            Ok(answer) => answer_items(sql, answer, false, &mut items),
+            Err(error) => error_items(error, false, &mut items),
+        }
+        let answer: Vec<String> = items.iter().map(item).collect();
+        *out += &row([statement(sql).join("<br>").as_str(), &answer.join("<br>")].into_iter());
+    }
+}
+
+fn verdicts(verdicts: &[(String, Verdict)], out: &mut String) {
+    if verdicts.is_empty() {
+        return;
+    }
+    *out += "\n## Verdicts\n\n";
+    for (oracle, verdict) in verdicts {
+        let (what, because) = match verdict {
+            Verdict::Pass => ("pass".to_owned(), &[][..]),
+            Verdict::Violation { anomaly, because } => {
+                (format!("**violation**: {}", plain(anomaly)), because.as_slice())
+            }
+            Verdict::Allowed { exception, because } => {
+                (format!("allowed: {}", plain(exception)), because.as_slice())
+            }
+            Verdict::Undecided { reason } => (format!("undecided: {}", plain(reason)), &[][..]),
+        };
+        *out += &format!("- {}: {what}\n", plain(oracle));
+        because.iter().for_each(|sentence| *out += &format!("  - {}\n", plain(sentence)));
+    }
+}

@@ -1,0 +1,111 @@
+//! One run with what the oracles say about it, and the labels that every form shows the same way.
+//!
+//! Assumption: a session index may point nowhere (a run made by hand), and a report still comes
+//! out.
+
+use anchorite_model::{Blocker, BlockingKnowledge, Level, Run, SessionIndex, Verdict};
+
+/// A run and its verdicts: what a report is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunResult {
+    /// What happened.
+    pub run: Run,
+    /// The oracles' names with what each says; empty where none judged the run.
+    pub verdicts: Vec<(String, Verdict)>,
+}
+
+impl From<Run> for RunResult {
+    fn from(run: Run) -> Self {
+        Self { run, verdicts: Vec::new() }
+    }
+}
+
+/// The name of a session, or a stand-in for one that the run does not list.
+pub(crate) fn session_name(run: &Run, session: SessionIndex) -> String {
+    match run.sessions.get(session) {
+        Some(info) => info.name.clone(),
+        None => format!("session {}", session + 1),
+    }
+}
+
+/// The names of all sessions that the run lists or that its events belong to.
+pub(crate) fn session_names(run: &Run) -> Vec<String> {
+    let used = run.events.iter().map(|event| event.session + 1).max().unwrap_or(0);
+    (0..run.sessions.len().max(used)).map(|session| session_name(run, session)).collect()
+}
+
+/// The name of a blocker: a session's own, `outside:1234` for a connection that is none of ours.
+pub(crate) fn blocker_name(run: &Run, blocker: &Blocker) -> String {
+    match blocker {
+        Blocker::Session(session) => session_name(run, *session),
+        Blocker::Outside(id) => format!("outside:{id}"),
+    }
+}
+
+/// The level that was asked for: its name, `mixed` where sessions have levels of their own, or
+/// `default`.
+pub(crate) fn level_label(run: &Run) -> &'static str {
+    match run.level {
+        Some(level) => level.name(),
+        None if run.sessions.iter().any(|session| session.level.is_some()) => "mixed",
+        None => "default",
+    }
+}
+
+/// Sessions that ran alike: their names, and the level as the server gave it back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LevelGroup {
+    /// The names, in the order of the case.
+    pub names: Vec<String>,
+    /// The server's words.
+    pub read_back: String,
+    /// `default`, or `asked for …` where the server says another level than was asked for.
+    pub remark: Option<String>,
+    /// Whether the server runs another level than was asked for.
+    pub differs: bool,
+}
+
+/// The sessions by the level that they really ran at.
+pub(crate) fn level_groups(run: &Run) -> Vec<LevelGroup> {
+    let mut groups: Vec<LevelGroup> = Vec::new();
+    for session in &run.sessions {
+        let read_back = match session.level_read_back.as_str() {
+            "" => "not read back",
+            words => words,
+        };
+        let spoken = session.level_read_back.parse::<Level>().ok();
+        let differs = session.level.is_some() && spoken.is_some() && session.level != spoken;
+        let remark = match session.level {
+            None => Some("default".to_owned()),
+            Some(level) if differs => Some(format!("asked for {level}")),
+            Some(_) => None,
+        };
+        let alike =
+            groups.iter_mut().find(|group| group.read_back == read_back && group.remark == remark);
+        match alike {
+            Some(group) => group.names.push(session.name.clone()),
+            None => groups.push(LevelGroup {
+                names: vec![session.name.clone()],
+                read_back: read_back.to_owned(),
+                remark,
+                differs,
+            }),
+        }
+    }
+    groups
+}
+
+/// How blocking was known, in a sentence.
+pub(crate) fn blocking_label(run: &Run) -> String {
+    match &run.blocking {
+        BlockingKnowledge::Asked(how) => format!("asked of the server ({how})"),
+        BlockingKnowledge::Timeout { silence_ms, reason } => {
+            format!("guessed: {silence_ms} ms of silence counted as blocked, because {reason}")
+        }
+    }
+}
+
+/// `1 row`, `2 rows`.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+}

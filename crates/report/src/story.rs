@@ -1,0 +1,265 @@
+//! The telling of a run: what each event means in words, before any layout.
+//!
+//! Idea: a statement is shown when it is submitted; what becomes of it is told where it happened,
+//! so a blocked statement appears again, under the same number, when it resumes or fails.
+//! Assumption: events come in the order in which they happened ([`anchorite_model::Event`]).
+//! Blind spot: whether a count of affected rows says something is decided by the statement's first
+//! word.
+
+use std::collections::BTreeSet;
+
+use anchorite_model::{Answer, Blocker, DbError, Event, Notice, Outcome, Rows, Run, SessionIndex};
+
+use crate::result::{counted, session_name};
+
+/// What a remark is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// An answer in a word or two (`ok`, `2 rows affected`).
+    Answer,
+    /// The statement waits.
+    Blocked,
+    /// The statement goes on.
+    Resumed,
+    /// The statement failed, or did not do what it says.
+    Failed,
+    /// The statement was not sent, or not yet.
+    Aside,
+    /// The server's own words.
+    Quote,
+}
+
+/// One thing to say about an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Item<'a> {
+    /// A remark.
+    Remark(Tone, String),
+    /// A result set.
+    Rows(&'a Rows),
+}
+
+/// One event as it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scene<'a> {
+    /// The statement's number.
+    pub n: usize,
+    /// Whose it is.
+    pub session: SessionIndex,
+    /// The statement, where it appears for the first time.
+    pub sql: Option<&'a str>,
+    /// What is said about it, in order; never empty.
+    pub items: Vec<Item<'a>>,
+}
+
+/// Tells the whole run.
+pub(crate) fn tell(run: &Run) -> Vec<Scene<'_>> {
+    let mut told = BTreeSet::new();
+    let mut waiting = BTreeSet::new();
+    let mut scenes = Vec::with_capacity(run.events.len());
+    for (i, event) in run.events.iter().enumerate() {
+        let first = told.insert(event.n);
+        let waited = waiting.contains(&event.n);
+        let mut items = Vec::new();
+        if first && let Some(other) = queued_behind(&run.events[..i], event) {
+            items.push(Item::Remark(Tone::Aside, format!("queued behind {other}")));
+        }
+        outcome_items(run, event, waited, &mut items);
+        if matches!(event.outcome, Outcome::Blocked { .. }) {
+            waiting.insert(event.n);
+        }
+        scenes.push(Scene {
+            n: event.n,
+            session: event.session,
+            sql: first.then_some(event.sql.as_str()),
+            items,
+        });
+    }
+    scenes
+}
+
+/// Statements that were blocked and have no later event, with their sessions' names.
+pub(crate) fn never_answered(run: &Run) -> Vec<(usize, String)> {
+    let mut open: Vec<(usize, String)> = Vec::new();
+    for event in &run.events {
+        open.retain(|(n, _)| *n != event.n);
+        if matches!(event.outcome, Outcome::Blocked { .. }) {
+            open.push((event.n, session_name(run, event.session)));
+        }
+    }
+    open
+}
+
+fn outcome_items<'a>(run: &Run, event: &'a Event, waited: bool, items: &mut Vec<Item<'a>>) {
+    match &event.outcome {
+        Outcome::Ok(answer) => answer_items(&event.sql, answer, false, items),
+        Outcome::Resumed(answer) => answer_items(&event.sql, answer, true, items),
+        Outcome::Blocked { by, wait } => {
+            items.push(Item::Remark(Tone::Blocked, blocked(run, by, wait, waited)));
+        }
+        Outcome::Error(error) => error_items(error, waited, items),
+        Outcome::Skipped { reason } => {
+            items.push(Item::Remark(Tone::Aside, format!("skipped: {reason}")));
+        }
+    }
+}
+
+/// What an answer says, for a statement of the schedule or of the checks.
+pub(crate) fn answer_items<'a>(
+    sql: &str,
+    answer: &'a Answer,
+    resumed: bool,
+    items: &mut Vec<Item<'a>>,
+) {
+    let rolled_back = commit_answered_rollback(sql, answer);
+    let count = affected(sql, answer);
+    let short = count.clone().unwrap_or_else(|| "ok".to_owned());
+    let bare = answer.results.is_empty() && answer.notices.is_empty() && !rolled_back;
+    if resumed {
+        let text = if bare { format!("resumed: {short}") } else { "resumed".to_owned() };
+        items.push(Item::Remark(Tone::Resumed, text));
+    }
+    notice_items(&answer.notices, items);
+    for (i, rows) in answer.results.iter().enumerate() {
+        if answer.results.len() > 1 {
+            items.push(Item::Remark(Tone::Answer, format!("result {}", i + 1)));
+        }
+        items.push(Item::Rows(rows));
+    }
+    if rolled_back {
+        let text = "answered ROLLBACK: nothing was committed".to_owned();
+        items.push(Item::Remark(Tone::Failed, text));
+    } else if count.is_some() || answer.results.is_empty() {
+        let said = resumed && (bare || count.is_none());
+        if !said {
+            items.push(Item::Remark(Tone::Answer, short));
+        }
+    }
+}
+
+/// What an error says.
+pub(crate) fn error_items(error: &DbError, waited: bool, items: &mut Vec<Item<'_>>) {
+    notice_items(&error.notices, items);
+    items.push(Item::Remark(Tone::Failed, error_line(error, waited)));
+    let fatal = !matches!(error.severity.as_str(), "" | "ERROR");
+    let severity = if fatal { format!("{}: ", error.severity) } else { String::new() };
+    if !error.message.is_empty() || fatal {
+        items.push(Item::Remark(Tone::Quote, format!("{severity}{}", error.message)));
+    }
+}
+
+fn notice_items(notices: &[Notice], items: &mut Vec<Item<'_>>) {
+    for notice in notices {
+        let text = format!("{}: {}", notice.severity, notice.message);
+        items.push(Item::Remark(Tone::Quote, text));
+    }
+}
+
+fn error_line(error: &DbError, waited: bool) -> String {
+    let when = if waited { "error after waiting" } else { "error" };
+    let class = error.class.name();
+    let code = if error.code.is_empty() { String::new() } else { format!(" ({})", error.code) };
+    let scope = match (error.transaction_gone, error.in_transaction) {
+        (true, _) => "transaction gone",
+        (false, Some(true)) => "transaction still open",
+        (false, _) => "statement only",
+    };
+    format!("{when}: {class}{code}, {scope}")
+}
+
+fn blocked(run: &Run, by: &[Blocker], wait: &str, again: bool) -> String {
+    let name = |blocker: &Blocker| match blocker {
+        Blocker::Session(session) => session_name(run, *session),
+        Blocker::Outside(id) => format!("a connection outside this case ({id})"),
+    };
+    let names: Vec<String> = by.iter().map(name).collect();
+    let start = if again { "now blocked" } else { "blocked" };
+    let by = if names.is_empty() { String::new() } else { format!(" by {}", listed(&names)) };
+    let wait = if wait.is_empty() { String::new() } else { format!(" ({wait})") };
+    format!("{start}{by}{wait}")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
+
+/// The session's statement behind which this one had to queue: its predecessor was blocked, and
+/// others with higher numbers went ahead meanwhile.
+fn queued_behind(before: &[Event], event: &Event) -> Option<usize> {
+    before.iter().any(|other| other.n > event.n).then_some(())?;
+    let own = before.iter().filter(|other| other.session == event.session);
+    own.filter(|other| matches!(other.outcome, Outcome::Blocked { .. })).map(|other| other.n).max()
+}
+
+/// PostgreSQL answers the COMMIT of a failed transaction with the tag `ROLLBACK` and no error.
+pub(crate) fn commit_answered_rollback(sql: &str, answer: &Answer) -> bool {
+    matches!(first_word(sql).as_str(), "COMMIT" | "END" | "PREPARE")
+        && answer.tag.as_deref().is_some_and(|tag| tag.eq_ignore_ascii_case("ROLLBACK"))
+}
+
+/// The count of affected rows, where it says something: servers also count rows of a `BEGIN` or
+/// `SELECT`.
+fn affected(sql: &str, answer: &Answer) -> Option<String> {
+    const CHANGES_ROWS: [&str; 7] =
+        ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "UPSERT", "LOAD"];
+    let count = answer.affected?;
+    let returned: usize = answer.results.iter().map(|rows| rows.rows.len()).sum();
+    let expected = CHANGES_ROWS.contains(&first_word(sql).as_str());
+    let telling = count > 0 && count != returned as u64;
+    let number = usize::try_from(count).unwrap_or(usize::MAX);
+    (expected || telling).then(|| format!("{} affected", counted(number, "row", "rows")))
+}
+
+/// The first word of a statement in upper case, comments and parentheses before it passed over.
+fn first_word(sql: &str) -> String {
+    let mut rest = sql.trim_start();
+    loop {
+        let after = if let Some(line) = rest.strip_prefix("--") {
+            line.split_once('\n').map_or("", |(_, after)| after)
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.split_once("*/").map_or("", |(_, after)| after)
+        } else if let Some(inside) = rest.strip_prefix('(') {
+            inside
+        } else {
+            break;
+        };
+        rest = after.trim_start();
+    }
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    rest[..end].to_ascii_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_is_found_behind_comments() {
+        assert_eq!(first_word("  update t set c = 1"), "UPDATE");
+        assert_eq!(first_word("-- why\n/* and */ (SELECT 1)"), "SELECT");
+        assert_eq!(first_word("-- only a comment"), "");
+    }
+
+    #[test]
+    fn a_count_is_told_where_it_says_something() {
+        let answer = |affected, rows: usize| Answer {
+            affected: Some(affected),
+            results: if rows == 0 {
+                Vec::new()
+            } else {
+                vec![Rows { columns: vec!["c".to_owned()], rows: vec![Vec::new(); rows] }]
+            },
+            ..Answer::default()
+        };
+        let told = |sql, affected_rows, rows| affected(sql, &answer(affected_rows, rows));
+        assert_eq!(told("BEGIN", 0, 0), None);
+        assert_eq!(told("SELECT 1", 2, 2), None);
+        assert_eq!(told("UPDATE t SET c = 1", 0, 0).as_deref(), Some("0 rows affected"));
+        assert_eq!(told("DELETE FROM t RETURNING c", 1, 1).as_deref(), Some("1 row affected"));
+        assert_eq!(told("CALL p()", 3, 0).as_deref(), Some("3 rows affected"));
+    }
+}

@@ -1,0 +1,77 @@
+//! The last line under several results.
+//!
+//! Idea: what ran, how much of it was interesting, and all four verdicts counted, so that a long
+//! output can be judged from its end.
+
+use std::collections::BTreeSet;
+
+use anchorite_model::{Ending, ErrorClass, Outcome, Verdict};
+
+use crate::RunResult;
+use crate::result::{counted, level_label};
+
+/// One sentence about all results.
+pub(crate) fn summary(results: &[RunResult]) -> String {
+    let distinct = |key: &dyn Fn(&RunResult) -> String| {
+        results.iter().map(key).collect::<BTreeSet<String>>().len()
+    };
+    let mut parts = vec![format!(
+        "{} of {} on {} at {}",
+        counted(results.len(), "run", "runs"),
+        counted(distinct(&|result| result.run.case.name.clone()), "case", "cases"),
+        counted(distinct(&|result| result.run.target.to_string()), "target", "targets"),
+        counted(distinct(&|result| level_label(&result.run).to_owned()), "level", "levels"),
+    )];
+    parts.push(happened(results));
+    parts.extend(judged(results));
+    parts.join("; ")
+}
+
+fn happened(results: &[RunResult]) -> String {
+    let mut statements = 0;
+    let mut blocked = BTreeSet::new();
+    let mut errors = 0;
+    let mut deadlocks = 0;
+    for (i, result) in results.iter().enumerate() {
+        let numbers: BTreeSet<usize> = result.run.events.iter().map(|event| event.n).collect();
+        statements += numbers.len();
+        for event in &result.run.events {
+            match &event.outcome {
+                Outcome::Blocked { .. } => drop(blocked.insert((i, event.n))),
+                Outcome::Error(error) => {
+                    errors += 1;
+                    deadlocks += usize::from(error.class == ErrorClass::Deadlock);
+                }
+                _ => (),
+            }
+        }
+    }
+    let lost = results.iter().filter(|result| result.run.ending != Ending::Complete).count();
+    let mut parts = vec![
+        counted(statements, "statement", "statements"),
+        format!("{} blocked", blocked.len()),
+        counted(errors, "error", "errors"),
+    ];
+    if deadlocks > 0 {
+        parts.push(counted(deadlocks, "deadlock", "deadlocks"));
+    }
+    if lost > 0 {
+        parts.push(format!("server lost in {}", counted(lost, "run", "runs")));
+    }
+    parts.join(", ")
+}
+
+fn judged(results: &[RunResult]) -> Option<String> {
+    let verdicts: Vec<&Verdict> =
+        results.iter().flat_map(|result| result.verdicts.iter().map(|(_, v)| v)).collect();
+    let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|v| wanted(v)).count();
+    (!verdicts.is_empty()).then(|| {
+        format!(
+            "{} pass, {} violation, {} allowed, {} undecided",
+            count(|v| matches!(v, Verdict::Pass)),
+            count(|v| matches!(v, Verdict::Violation { .. })),
+            count(|v| matches!(v, Verdict::Allowed { .. })),
+            count(|v| matches!(v, Verdict::Undecided { .. })),
+        )
+    })
+}

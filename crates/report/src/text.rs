@@ -1,0 +1,330 @@
+//! Runs as text for a terminal: what people look at all day.
+//!
+//! Idea: who, where and at which level first; then what happened, one column per session; then the
+//! final state, the checks, the notes and the verdicts. Repeats that came out the same are shown
+//! once. Every mark is spelled out (`blocked by t1`), so there is no legend, and colour adds
+//! nothing but speed.
+//! Assumption: the terminal's width is known to the caller; below [`WIDTH_MIN`] lines get wider
+//! than it.
+//! Blind spot: setup and teardown are not shown; they are in the file that was run.
+
+use anchorite_model::{BlockingKnowledge, Ending, Rows, Run, Verdict};
+
+use crate::RunResult;
+use crate::columns::{COLUMN_WIDTH_MAX, COLUMN_WIDTH_MIN, Draw, schedule};
+use crate::escape::{visible, visible_lines};
+use crate::fold::{Outcomes, Repeats, fold, repeats_told};
+use crate::result::{LevelGroup, blocking_label, level_groups, level_label, session_names};
+use crate::story::{Item, Scene, Tone, answer_items, error_items, never_answered, tell};
+use crate::style::{Glyphs, Ink, Line, Style};
+use crate::summary::summary;
+use crate::table::table;
+use crate::wrap::{width, wrap, wrap_before};
+
+/// Nothing is laid out narrower than this.
+pub(crate) const WIDTH_MIN: usize = 40;
+/// Prose and rules do not get wider than this, however wide the terminal is.
+const PROSE_WIDTH_MAX: usize = 120;
+/// The columns that sections are indented by.
+const INDENT: usize = 2;
+/// The columns that a table is indented by below its statement.
+const TABLE_INDENT: usize = 1;
+/// The columns that a continued line of a statement is indented by.
+const HANG: usize = 4;
+
+/// How text is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// The columns of the terminal.
+    pub width: usize,
+    /// Coloured or not.
+    pub style: Style,
+    /// What lines are drawn with.
+    pub glyphs: Glyphs,
+}
+
+/// The results as text.
+pub fn text(results: &[RunResult], options: &TextOptions) -> String {
+    let page = Page {
+        width: options.width.max(WIDTH_MIN),
+        prose: options.width.clamp(WIDTH_MIN, PROSE_WIDTH_MAX),
+        glyphs: options.glyphs,
+    };
+    let mut lines = Vec::new();
+    for repeats in fold(results) {
+        for (i, outcomes) in repeats.outcomes.iter().enumerate() {
+            if !lines.is_empty() {
+                lines.push(Line::default());
+                lines.push(Line::of(Ink::Faint, page.glyphs.heavy().repeat(page.prose)));
+            }
+            page.result(&repeats, i, outcomes, &mut lines);
+        }
+    }
+    if results.len() != 1 {
+        if !lines.is_empty() {
+            lines.push(Line::default());
+            lines.push(Line::of(Ink::Faint, page.glyphs.heavy().repeat(page.prose)));
+        }
+        lines.extend(prose(Ink::Title, &summary(results), page.prose));
+    }
+    let mut out = String::new();
+    for line in lines {
+        line.paint(options.style, &mut out);
+    }
+    out
+}
+
+struct Page {
+    width: usize,
+    prose: usize,
+    glyphs: Glyphs,
+}
+
+impl Page {
+    fn result(&self, all: &Repeats<'_>, index: usize, one: &Outcomes<'_>, out: &mut Vec<Line>) {
+        let run = &one.result.run;
+        self.header(run, out);
+        if let Some(told) = repeats_told(all, index) {
+            self.field("repeats", Ink::Plain, &told, out);
+        }
+        out.push(Line::default());
+        let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
+        out.extend(schedule(&tell(run), &names, self.width, self.glyphs, self));
+        for (n, session) in never_answered(run) {
+            let text = format!("{}{n} ({session}) was never answered", self.glyphs.mark());
+            out.extend(prose(Ink::Warning, &visible(&text), self.prose));
+        }
+        self.final_state(&run.final_state, out);
+        self.checks(run, out);
+        if !run.notes.is_empty() {
+            section("Notes", out);
+            for note in &run.notes {
+                self.indented(Ink::Plain, &format!("- {}", visible(note)), out);
+            }
+        }
+        if let Ending::TargetLost(how) = &run.ending {
+            section("The server was lost", out);
+            self.indented(Ink::Bad, &visible(how), out);
+        }
+        self.verdicts(&one.result.verdicts, out);
+    }
+
+    fn header(&self, run: &Run, out: &mut Vec<Line>) {
+        let name = visible(&run.case.name);
+        match &run.case.header.title {
+            Some(title) if !title.is_empty() => {
+                let title = format!("{name}: {}", visible(title));
+                out.extend(prose(Ink::Title, &title, self.prose));
+            }
+            _ => out.extend(prose(Ink::Title, &name, self.prose)),
+        }
+        for source in &run.case.header.source {
+            self.field("source", Ink::Plain, source, out);
+        }
+        self.field("target", Ink::Plain, &run.target.to_string(), out);
+        self.field("level", Ink::Plain, level_label(run), out);
+        for (i, group) in level_groups(run).iter().enumerate() {
+            let ink = if group.differs { Ink::Warning } else { Ink::Plain };
+            self.field(if i == 0 { "sessions" } else { "" }, ink, &level_told(group), out);
+        }
+        let exact = matches!(run.blocking, BlockingKnowledge::Asked(_));
+        let ink = if exact { Ink::Plain } else { Ink::Warning };
+        self.field("blocking", ink, &blocking_label(run), out);
+    }
+
+    /// A named line of the header.
+    fn field(&self, name: &str, ink: Ink, text: &str, out: &mut Vec<Line>) {
+        const NAME_WIDTH: usize = 10;
+        let room = self.prose - INDENT - NAME_WIDTH;
+        for (i, piece) in wrap(&visible(text), room, 0).into_iter().enumerate() {
+            let mut line = Line::of(Ink::Plain, " ".repeat(INDENT));
+            line.push(Ink::Faint, if i == 0 { name } else { "" });
+            line.pad_to(INDENT + NAME_WIDTH);
+            line.push(ink, piece);
+            out.push(line);
+        }
+    }
+
+    fn items(&self, items: &[Item<'_>], room: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for item in items {
+            match item {
+                Item::Remark(tone, text) => lines.extend(self.remark(*tone, text, room)),
+                Item::Rows(rows) => {
+                    let drawn = table(rows, room - TABLE_INDENT, self.glyphs);
+                    lines.extend(drawn.iter().map(|line| line.indented(TABLE_INDENT)));
+                }
+            }
+        }
+        lines
+    }
+
+    /// A plain answer stands as it is, the server's words are indented, and all else carries a
+    /// mark.
+    fn remark(&self, tone: Tone, text: &str, room: usize) -> Vec<Line> {
+        let (ink, mark) = match tone {
+            Tone::Answer => (answer_ink(text), ""),
+            Tone::Quote => (Ink::Plain, "  "),
+            Tone::Aside => (Ink::Faint, self.glyphs.mark()),
+            Tone::Blocked => (Ink::Warning, self.glyphs.mark()),
+            Tone::Resumed => (Ink::Good, self.glyphs.mark()),
+            Tone::Failed => (Ink::Bad, self.glyphs.mark()),
+        };
+        let texts = visible_lines(text);
+        let lines = texts.iter().flat_map(|text| wrap(text, room - width(mark), 0));
+        let first = |i: usize| if i == 0 { mark.to_owned() } else { " ".repeat(width(mark)) };
+        lines.enumerate().map(|(i, line)| Line::of(ink, first(i) + &line)).collect()
+    }
+
+    fn final_state(&self, tables: &[(String, Rows)], out: &mut Vec<Line>) {
+        if tables.is_empty() {
+            return;
+        }
+        section("Final state", out);
+        for (name, rows) in tables {
+            self.indented(Ink::Title, &visible(name), out);
+            let room = self.width - INDENT - TABLE_INDENT;
+            let drawn = table(rows, room, self.glyphs);
+            out.extend(drawn.iter().map(|line| line.indented(INDENT + TABLE_INDENT)));
+        }
+    }
+
+    fn checks(&self, run: &Run, out: &mut Vec<Line>) {
+        if run.checks.is_empty() {
+            return;
+        }
+        section("Checks", out);
+        for (sql, answer) in &run.checks {
+            let mut items = Vec::new();
+            match answer {
+                Ok(answer) => answer_items(sql, answer, false, &mut items),
+                Err(error) => error_items(error, false, &mut items),
+            }
+            let scene = Scene { n: 0, session: 0, sql: Some(sql), items };
+            let lines = self.lines(&scene, self.width - INDENT);
+            out.extend(lines.iter().map(|line| line.indented(INDENT)));
+        }
+    }
+
+    fn verdicts(&self, verdicts: &[(String, Verdict)], out: &mut Vec<Line>) {
+        if verdicts.is_empty() {
+            return;
+        }
+        section("Verdicts", out);
+        let widest = verdicts.iter().map(|(oracle, _)| width(&visible(oracle))).max().unwrap_or(0);
+        for (oracle, verdict) in verdicts {
+            let (ink, what, because) = match verdict {
+                Verdict::Pass => (Ink::Good, "pass".to_owned(), &[][..]),
+                Verdict::Violation { anomaly, because } => {
+                    (Ink::Bad, format!("VIOLATION: {anomaly}"), because.as_slice())
+                }
+                Verdict::Allowed { exception, because } => {
+                    (Ink::Plain, format!("allowed: {exception}"), because.as_slice())
+                }
+                Verdict::Undecided { reason } => {
+                    (Ink::Warning, format!("undecided: {reason}"), &[][..])
+                }
+            };
+            let oracle = visible(oracle);
+            let gap = " ".repeat(widest - width(&oracle) + INDENT);
+            self.indented(ink, &format!("{oracle}{gap}{}", visible(&what)), out);
+            for sentence in because {
+                for piece in wrap(&visible(sentence), self.prose - 2 * INDENT, INDENT) {
+                    out.push(Line::of(Ink::Plain, piece).indented(2 * INDENT));
+                }
+            }
+        }
+    }
+
+    fn indented(&self, ink: Ink, text: &str, out: &mut Vec<Line>) {
+        let lines = prose(ink, text, self.prose - INDENT);
+        out.extend(lines.iter().map(|line| line.indented(INDENT)));
+    }
+}
+
+impl Draw for Page {
+    fn lines(&self, scene: &Scene<'_>, room: usize) -> Vec<Line> {
+        let mut lines = scene.sql.map(|sql| statement(sql, room)).unwrap_or_default();
+        if let ([Item::Remark(Tone::Answer, short)], Some(last)) =
+            (scene.items.as_slice(), lines.last_mut())
+            && last.width() + INDENT + width(short) <= room
+        {
+            last.push(Ink::Plain, " ".repeat(INDENT));
+            last.push(answer_ink(short), short.clone());
+            return lines;
+        }
+        lines.extend(self.items(&scene.items, room));
+        lines
+    }
+
+    fn need(&self, scene: &Scene<'_>) -> usize {
+        let sql = scene.sql.map(|sql| statement(sql, COLUMN_WIDTH_MAX)).unwrap_or_default();
+        let items = scene.items.iter().map(|item| {
+            let lines = self.items(std::slice::from_ref(item), COLUMN_WIDTH_MAX);
+            let widest = lines.iter().map(Line::width).max().unwrap_or(0);
+            match item {
+                Item::Remark(..) => widest.min(COLUMN_WIDTH_MIN),
+                Item::Rows(_) => widest,
+            }
+        });
+        sql.iter().map(Line::width).chain(items).max().unwrap_or(0)
+    }
+}
+
+fn section(title: &str, out: &mut Vec<Line>) {
+    out.push(Line::default());
+    out.push(Line::of(Ink::Title, title));
+}
+
+fn prose(ink: Ink, text: &str, room: usize) -> Vec<Line> {
+    wrap(text, room, INDENT).into_iter().map(|piece| Line::of(ink, piece)).collect()
+}
+
+/// An `ok` may step back; a count of rows may not, least of all a zero.
+fn answer_ink(answer: &str) -> Ink {
+    if answer == "ok" { Ink::Faint } else { Ink::Plain }
+}
+
+/// A statement with its `;`, which also separates it from the answer behind it.
+fn statement(sql: &str, room: usize) -> Vec<Line> {
+    let mut texts = visible_lines(sql);
+    match texts.last_mut() {
+        // Behind a line comment the `;` would be part of the comment.
+        Some(last) if !last.contains("--") && !last.contains('#') => last.push(';'),
+        _ => texts.push(";".to_owned()),
+    }
+    texts
+        .iter()
+        .flat_map(|text| wrap_before(text, room, HANG, opens_clause))
+        .map(|piece| Line::of(Ink::Plain, piece))
+        .collect()
+}
+
+/// Words before which a long statement is best broken.
+fn opens_clause(word: &str) -> bool {
+    const CLAUSES: [&str; 17] = [
+        "SET",
+        "FROM",
+        "WHERE",
+        "VALUES",
+        "SELECT",
+        "AND",
+        "OR",
+        "JOIN",
+        "LEFT",
+        "INNER",
+        "ON",
+        "GROUP",
+        "HAVING",
+        "ORDER",
+        "LIMIT",
+        "RETURNING",
+        "UNION",
+    ];
+    CLAUSES.iter().any(|clause| word.eq_ignore_ascii_case(clause))
+}
+
+fn level_told(group: &LevelGroup) -> String {
+    let remark = group.remark.as_ref().map(|remark| format!(" ({remark})"));
+    format!("{}: {}{}", group.names.join(", "), group.read_back, remark.unwrap_or_default())
+}
