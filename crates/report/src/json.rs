@@ -7,6 +7,7 @@
 //!
 //! - A blocked statement has two events with the same `n`: `blocked`, then `resumed` or `error`.
 //! - `rows` and `columns` are the first result set; the others, if any, follow in `more_results`.
+//!   An error may have some too: those that arrived before it.
 //! - NULL is null; integers up to 2^53 and floats are numbers; larger integers and decimals are
 //!   strings, so that no reader rounds them; NaN and the infinities are strings; bytes are `{"hex":
 //!   "…"}`.
@@ -110,17 +111,21 @@ fn event(run: &Run, event: &Event) -> Json {
 }
 
 fn insert_answer(object: &mut Map<String, Json>, answer: &Answer) {
-    if let Some((first, more)) = answer.results.split_first() {
+    insert_results(object, &answer.results);
+    insert_some(object, "affected", answer.affected);
+    insert_some(object, "tag", answer.tag.as_deref());
+    insert_notices(object, &answer.notices);
+    insert_some(object, "in_transaction", answer.in_transaction);
+}
+
+fn insert_results(object: &mut Map<String, Json>, results: &[Rows]) {
+    if let Some((first, more)) = results.split_first() {
         object.insert("columns".into(), json!(first.columns));
         object.insert("rows".into(), cells(first));
         if !more.is_empty() {
             object.insert("more_results".into(), more.iter().map(table).collect());
         }
     }
-    insert_some(object, "affected", answer.affected);
-    insert_some(object, "tag", answer.tag.as_deref());
-    insert_notices(object, &answer.notices);
-    insert_some(object, "in_transaction", answer.in_transaction);
 }
 
 fn insert_error(object: &mut Map<String, Json>, error: &DbError) {
@@ -132,6 +137,7 @@ fn insert_error(object: &mut Map<String, Json>, error: &DbError) {
     let severity = Some(error.severity.as_str()).filter(|severity| !severity.is_empty());
     insert_some(&mut inner, "severity", severity);
     object.insert("error".into(), Json::Object(inner));
+    insert_results(object, &error.results);
     insert_notices(object, &error.notices);
     insert_some(object, "in_transaction", error.in_transaction);
 }

@@ -3,12 +3,14 @@
 //! Idea: a statement is shown when it is submitted; what becomes of it is told where it happened,
 //! so a blocked statement appears again, under the same number, when it resumes or fails.
 //! Assumption: events come in the order in which they happened ([`anchorite_model::Event`]).
-//! Blind spot: whether a count of affected rows says something is decided by the statement's first
-//! word.
+//! Blind spot: whether a count of affected rows says something is decided by the statement's kind,
+//! so a `MERGE` that changed nothing is only `ok`.
 
 use std::collections::BTreeSet;
 
-use anchorite_model::{Answer, Blocker, DbError, Event, Notice, Outcome, Rows, Run, SessionIndex};
+use anchorite_model::{
+    Answer, Blocker, DbError, Event, Notice, Outcome, Rows, Run, SessionIndex, StatementKind,
+};
 
 use crate::result::{counted, session_name};
 
@@ -119,12 +121,7 @@ pub(crate) fn answer_items<'a>(
         items.push(Item::Remark(Tone::Resumed, text));
     }
     notice_items(&answer.notices, items);
-    for (i, rows) in answer.results.iter().enumerate() {
-        if answer.results.len() > 1 {
-            items.push(Item::Remark(Tone::Answer, format!("result {}", i + 1)));
-        }
-        items.push(Item::Rows(rows));
-    }
+    result_items(&answer.results, items);
     if rolled_back {
         let text = "answered ROLLBACK: nothing was committed".to_owned();
         items.push(Item::Remark(Tone::Failed, text));
@@ -137,13 +134,23 @@ pub(crate) fn answer_items<'a>(
 }
 
 /// What an error says.
-pub(crate) fn error_items(error: &DbError, waited: bool, items: &mut Vec<Item<'_>>) {
+pub(crate) fn error_items<'a>(error: &'a DbError, waited: bool, items: &mut Vec<Item<'a>>) {
     notice_items(&error.notices, items);
+    result_items(&error.results, items);
     items.push(Item::Remark(Tone::Failed, error_line(error, waited)));
     let fatal = !matches!(error.severity.as_str(), "" | "ERROR");
     let severity = if fatal { format!("{}: ", error.severity) } else { String::new() };
     if !error.message.is_empty() || fatal {
         items.push(Item::Remark(Tone::Quote, format!("{severity}{}", error.message)));
+    }
+}
+
+fn result_items<'a>(results: &'a [Rows], items: &mut Vec<Item<'a>>) {
+    for (i, rows) in results.iter().enumerate() {
+        if results.len() > 1 {
+            items.push(Item::Remark(Tone::Answer, format!("result {}", i + 1)));
+        }
+        items.push(Item::Rows(rows));
     }
 }
 
@@ -157,7 +164,8 @@ fn notice_items(notices: &[Notice], items: &mut Vec<Item<'_>>) {
 fn error_line(error: &DbError, waited: bool) -> String {
     let when = if waited { "error after waiting" } else { "error" };
     let class = error.class.name();
-    let code = if error.code.is_empty() { String::new() } else { format!(" ({})", error.code) };
+    let named = error.code.is_empty() || error.code == class;
+    let code = if named { String::new() } else { format!(" ({})", error.code) };
     let scope = match (error.transaction_gone, error.in_transaction) {
         (true, _) => "transaction gone",
         (false, Some(true)) => "transaction still open",
@@ -197,52 +205,24 @@ fn queued_behind(before: &[Event], event: &Event) -> Option<usize> {
 
 /// PostgreSQL answers the COMMIT of a failed transaction with the tag `ROLLBACK` and no error.
 pub(crate) fn commit_answered_rollback(sql: &str, answer: &Answer) -> bool {
-    matches!(first_word(sql).as_str(), "COMMIT" | "END" | "PREPARE")
+    matches!(StatementKind::of(sql), StatementKind::Commit { .. })
         && answer.tag.as_deref().is_some_and(|tag| tag.eq_ignore_ascii_case("ROLLBACK"))
 }
 
 /// The count of affected rows, where it says something: servers also count rows of a `BEGIN` or
 /// `SELECT`.
 fn affected(sql: &str, answer: &Answer) -> Option<String> {
-    const CHANGES_ROWS: [&str; 7] =
-        ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "UPSERT", "LOAD"];
     let count = answer.affected?;
     let returned: usize = answer.results.iter().map(|rows| rows.rows.len()).sum();
-    let expected = CHANGES_ROWS.contains(&first_word(sql).as_str());
+    let expected = StatementKind::of(sql).writes();
     let telling = count > 0 && count != returned as u64;
     let number = usize::try_from(count).unwrap_or(usize::MAX);
     (expected || telling).then(|| format!("{} affected", counted(number, "row", "rows")))
 }
 
-/// The first word of a statement in upper case, comments and parentheses before it passed over.
-fn first_word(sql: &str) -> String {
-    let mut rest = sql.trim_start();
-    loop {
-        let after = if let Some(line) = rest.strip_prefix("--") {
-            line.split_once('\n').map_or("", |(_, after)| after)
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.split_once("*/").map_or("", |(_, after)| after)
-        } else if let Some(inside) = rest.strip_prefix('(') {
-            inside
-        } else {
-            break;
-        };
-        rest = after.trim_start();
-    }
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    rest[..end].to_ascii_uppercase()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_word_is_found_behind_comments() {
-        assert_eq!(first_word("  update t set c = 1"), "UPDATE");
-        assert_eq!(first_word("-- why\n/* and */ (SELECT 1)"), "SELECT");
-        assert_eq!(first_word("-- only a comment"), "");
-    }
 
     #[test]
     fn a_count_is_told_where_it_says_something() {

@@ -5,16 +5,8 @@ mod samples;
 use anchorite_model::Case;
 use anchorite_report::{RunResult, markdown};
 
-/// A stand-in for the canonical text of a case.
-fn script(case: &Case) -> String {
-    let step = |step: &anchorite_model::Step| {
-        format!("/* {} */ {};\n", case.sessions[step.session], step.statement.sql)
-    };
-    case.steps.iter().map(step).collect()
-}
-
 fn report(results: &[RunResult]) -> String {
-    markdown(results, &script)
+    markdown(results, &Case::to_text)
 }
 
 #[test]

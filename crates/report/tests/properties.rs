@@ -84,8 +84,15 @@ fn any_error() -> impl Strategy<Value = DbError> {
         ErrorClass::Other,
     ]);
     let texts = (any_text(), any_text(), any_text());
-    (class, texts, any::<bool>(), option::of(any::<bool>()), any_notices()).prop_map(
-        |(class, (code, message, severity), transaction_gone, in_transaction, notices)| DbError {
+    let flags = (any::<bool>(), option::of(any::<bool>()));
+    (class, texts, flags, any_notices(), vec(any_rows(), 0..2)).prop_map(
+        |(
+            class,
+            (code, message, severity),
+            (transaction_gone, in_transaction),
+            notices,
+            results,
+        )| DbError {
             class,
             code,
             message,
@@ -93,6 +100,7 @@ fn any_error() -> impl Strategy<Value = DbError> {
             transaction_gone,
             in_transaction,
             notices,
+            results,
         },
     )
 }

@@ -133,10 +133,8 @@ pub fn db_error(class: ErrorClass, code: &str, message: &str, gone: bool) -> DbE
         class,
         code: code.to_owned(),
         message: message.to_owned(),
-        severity: String::new(),
         transaction_gone: gone,
-        in_transaction: None,
-        notices: Vec::new(),
+        ..DbError::default()
     }
 }
 
