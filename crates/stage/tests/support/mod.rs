@@ -68,6 +68,6 @@ pub fn slow_statements(product: Product) -> [&'static str; 2] {
         Product::Postgres | Product::Cockroach => {
             ["SELECT pg_sleep(0.004)", "SELECT count(*) FROM generate_series(1, 20000)"]
         }
-        _ => ["SELECT SLEEP(0.004)", "SELECT BENCHMARK(20000, MD5('anchorite'))"],
+        _ => ["SELECT SLEEP(0.004)", "SELECT BENCHMARK(20000, SHA2('anchorite', 256))"],
     }
 }
