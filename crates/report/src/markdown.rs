@@ -81,7 +81,7 @@ fn facts(run: &Run, repeats: Option<String>, out: &mut String) {
     *out += &format!("- Level: {}\n", level_label(run));
     for group in level_groups(run) {
         let names: Vec<String> = group.names.iter().map(|name| code(name)).collect();
-        let remark = group.remark.map(|remark| format!(" ({remark})")).unwrap_or_default();
+        let remark = group.remark.map(|remark| format!(", {remark}")).unwrap_or_default();
         let read_back = code(&group.read_back);
         *out += &format!("- Level read back in {}: {read_back}{remark}\n", names.join(", "));
     }

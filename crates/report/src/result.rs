@@ -59,7 +59,7 @@ pub(crate) struct LevelGroup {
     pub names: Vec<String>,
     /// The server's words.
     pub read_back: String,
-    /// `default`, or `asked for …` where the server says another level than was asked for.
+    /// `the default`, or `asked for …` where the server says another level than was asked for.
     pub remark: Option<String>,
     /// Whether the server runs another level than was asked for.
     pub differs: bool,
@@ -76,7 +76,7 @@ pub(crate) fn level_groups(run: &Run) -> Vec<LevelGroup> {
         let spoken = session.level_read_back.parse::<Level>().ok();
         let differs = session.level.is_some() && spoken.is_some() && session.level != spoken;
         let remark = match session.level {
-            None => Some("default".to_owned()),
+            None => Some("the default".to_owned()),
             Some(level) if differs => Some(format!("asked for {level}")),
             Some(_) => None,
         };

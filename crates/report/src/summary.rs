@@ -12,6 +12,9 @@ use crate::result::{counted, level_label};
 
 /// One sentence about all results.
 pub(crate) fn summary(results: &[RunResult]) -> String {
+    if results.is_empty() {
+        return "nothing was run".to_owned();
+    }
     let distinct = |key: &dyn Fn(&RunResult) -> String| {
         results.iter().map(key).collect::<BTreeSet<String>>().len()
     };
@@ -47,14 +50,15 @@ fn happened(results: &[RunResult]) -> String {
         }
     }
     let lost = results.iter().filter(|result| result.run.ending != Ending::Complete).count();
+    let of_them = match deadlocks {
+        0 => String::new(),
+        some => format!(" ({})", counted(some, "deadlock", "deadlocks")),
+    };
     let mut parts = vec![
         counted(statements, "statement", "statements"),
         format!("{} blocked", blocked.len()),
-        counted(errors, "error", "errors"),
+        counted(errors, "error", "errors") + &of_them,
     ];
-    if deadlocks > 0 {
-        parts.push(counted(deadlocks, "deadlock", "deadlocks"));
-    }
     if lost > 0 {
         parts.push(format!("server lost in {}", counted(lost, "run", "runs")));
     }

@@ -325,6 +325,6 @@ fn opens_clause(word: &str) -> bool {
 }
 
 fn level_told(group: &LevelGroup) -> String {
-    let remark = group.remark.as_ref().map(|remark| format!(" ({remark})"));
+    let remark = group.remark.as_ref().map(|remark| format!(", {remark}"));
     format!("{}: {}{}", group.names.join(", "), group.read_back, remark.unwrap_or_default())
 }
