@@ -163,6 +163,15 @@ pub struct SessionInfo {
     pub level_read_back: String,
 }
 
+impl SessionInfo {
+    /// The level that the session really ran at, if the server's words name one. What follows in
+    /// parentheses (`REPEATABLE-READ (pessimistic)`) is detail.
+    pub fn effective_level(&self) -> Option<Level> {
+        let words = self.level_read_back.split('(').next().unwrap_or_default();
+        words.parse().ok()
+    }
+}
+
 /// How the run knew that a statement was blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockingKnowledge {

@@ -42,13 +42,17 @@ pub(crate) fn blocker_name(run: &Run, blocker: &Blocker) -> String {
     }
 }
 
-/// The level that was asked for: its name, `mixed` where sessions have levels of their own, or
-/// `default`.
+/// The level that the run ran at: the one that was asked for, else the one that every session read
+/// back; `mixed` where they differ, `default` where the server's words name no level.
 pub(crate) fn level_label(run: &Run) -> &'static str {
-    match run.level {
-        Some(level) => level.name(),
-        None if run.sessions.iter().any(|session| session.level.is_some()) => "mixed",
-        None => "default",
+    if let Some(level) = run.level {
+        return level.name();
+    }
+    let mut levels = run.sessions.iter().map(|session| session.effective_level());
+    match levels.next() {
+        Some(first) if levels.any(|level| level != first) => "mixed",
+        Some(Some(level)) => level.name(),
+        _ => "default",
     }
 }
 
