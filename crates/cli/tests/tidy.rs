@@ -30,7 +30,7 @@ fn complaints(path: &Path, text: &str) -> Vec<String> {
     // Built from parts, so that this file does not complain about itself.
     let sleep = ["thread::", "sleep("].concat();
     for (number, line) in text.lines().enumerate() {
-        if line.chars().count() > COLUMNS_MAX {
+        if line.chars().count() > COLUMNS_MAX && !line.contains("https://") {
             complaints.push(format!("line {} is too long", number + 1));
         }
         if line.contains(&sleep) {
