@@ -9,6 +9,7 @@
 
 use anchorite_model::{DbError, ErrorClass, Product};
 
+use super::first_word;
 use crate::mysql_wire::{ServerError, WireError};
 
 /// What a server's errors depend on.
@@ -119,26 +120,8 @@ impl ErrorRules {
 
 /// Whether the statement only reads or writes rows, and so does not end a transaction by itself.
 fn is_row_statement(sql: &str) -> bool {
-    let word: String = skip_comments(sql).chars().take_while(char::is_ascii_alphabetic).collect();
-    let word = word.to_ascii_uppercase();
     ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "TABLE", "VALUES", "EXECUTE", "DO"]
-        .contains(&word.as_str())
-}
-
-/// The text from its first word on.
-fn skip_comments(sql: &str) -> &str {
-    let mut rest = sql;
-    loop {
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
-        let end = if rest.starts_with("/*") && !rest.starts_with("/*!") {
-            rest.find("*/").map(|end| end + 2)
-        } else if rest.starts_with("--") || rest.starts_with('#') {
-            rest.find('\n')
-        } else {
-            return rest;
-        };
-        rest = &rest[end.unwrap_or(rest.len())..];
-    }
+        .contains(&first_word(sql).as_str())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod processlist;
 mod schema;
 mod session;
 mod state_watch;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub(crate) use control::{first_text, rows, text, variable};
 pub(crate) use errors::ErrorRules;
 pub(crate) use processlist::waiting_states;
 pub(crate) use state_watch::{StateWatch, Threads};
+pub(crate) use words::first_word;
 
 /// How long one statement of setting up, tidying up or watching may take.
 pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
@@ -100,7 +102,7 @@ impl Server {
     fn recognise(
         connection: &mut Connection,
         endpoint: &Endpoint,
-        _options: &MysqlOptions,
+        options: &MysqlOptions,
     ) -> Result<Self, WireError> {
         let version = variable(connection, "version")?.unwrap_or_default();
         let comment = variable(connection, "version_comment")?.unwrap_or_default();
@@ -110,7 +112,7 @@ impl Server {
         let dialect: Box<dyn Dialect> = match product {
             Product::Mariadb => Box::new(Mariadb::recognise(connection)?),
             Product::Tidb => {
-                let tidb = Tidb::recognise(connection)?;
+                let tidb = Tidb::recognise(connection, options.tidb_debug_log.clone())?;
                 tidb.store().clone_into(&mut variant);
                 Box::new(tidb)
             }

@@ -6,7 +6,18 @@
 //!
 //! Sessions run in pessimistic mode, which versions have as their default or not, and the level that is
 //! read back says so. Statements outside BEGIN … COMMIT are optimistic at first in any mode.
+//!
+//! Waits: the debug log where there is one (own servers, exact), else `information_schema.tidb_trx`, else
+//! (before 5.1) the server cannot be asked.
 
+mod ddl;
+mod follow;
+mod log;
+mod log_watcher;
+mod processes;
+mod trx_watcher;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anchorite_model::Level;
@@ -15,22 +26,29 @@ use crate::mysql_family::{CONTROL_LIMIT, Dialect, ReadBack, first_text, variable
 use crate::mysql_wire::{Connection, Endpoint, WireError};
 use crate::{ConnectionId, Watcher};
 
+use log_watcher::LogWatcher;
+use trx_watcher::TrxWatcher;
+
 const LEVELS: [Level; 2] = [Level::ReadCommitted, Level::RepeatableRead];
 /// The largest value of `innodb_lock_wait_timeout` here.
 const LOCK_WAIT_SECONDS_MAX: u64 = 3600;
 
 pub(crate) struct Tidb {
     store: String,
+    debug_log: Option<PathBuf>,
 }
 
 impl Tidb {
-    pub(crate) fn recognise(connection: &mut Connection) -> Result<Self, WireError> {
+    pub(crate) fn recognise(
+        connection: &mut Connection,
+        debug_log: Option<PathBuf>,
+    ) -> Result<Self, WireError> {
         let config = match variable(connection, "tidb_config") {
             // Without the right to read it.
             Err(WireError::Server(_)) => None,
             other => other?,
         };
-        Ok(Self { store: embedded_store(&config.unwrap_or_default()) })
+        Ok(Self { store: embedded_store(&config.unwrap_or_default()), debug_log })
     }
 
     /// The embedded store, whose behaviour differs from a cluster's; empty for a cluster.
@@ -85,8 +103,11 @@ impl Dialect for Tidb {
         format!("KILL TIDB {}{id}", if only_statement { "QUERY " } else { "" })
     }
 
-    fn watcher(&self, _endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
-        Err("this version cannot be asked who waits for whom".to_owned())
+    fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
+        match &self.debug_log {
+            Some(log) => Ok(Box::new(LogWatcher::open(endpoint, log)?)),
+            None => Ok(Box::new(TrxWatcher::open(endpoint)?)),
+        }
     }
 }
 

@@ -32,6 +32,15 @@ pub fn on_each_server(test: impl Fn(&Bed)) {
     }
 }
 
+/// The same for tests that have to ask who waits for whom.
+#[allow(clippy::print_stderr)]
+pub fn on_each_server_that_can_be_asked(test: impl Fn(&Bed)) {
+    on_each_server(|bed| match bed.schema.watcher() {
+        Ok(_) => test(bed),
+        Err(error) => eprintln!("skipped: {error}"),
+    });
+}
+
 /// The URLs of the servers to test with.
 #[allow(clippy::print_stderr)]
 pub fn server_urls() -> Vec<String> {

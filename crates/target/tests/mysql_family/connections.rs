@@ -4,7 +4,8 @@ use anchorite_model::{ErrorClass, Value};
 use anchorite_target::mysql_family::connect;
 
 use crate::bed::{
-    LIMIT, answer_of, fail, on_each_server, open_target, run, run_all, server_urls, wait_of,
+    LIMIT, answer_of, fail, on_each_server, on_each_server_that_can_be_asked, open_target, run,
+    run_all, server_urls, wait_of,
 };
 
 #[test]
@@ -23,7 +24,7 @@ fn a_killed_connection_is_lost_and_stays_so() {
 
 #[test]
 fn a_connection_killed_while_it_waits_is_lost() {
-    on_each_server(|bed| {
+    on_each_server_that_can_be_asked(|bed| {
         let (mut holder, mut victim) = (bed.session(), bed.session());
         run_all(
             &mut *holder,
@@ -48,7 +49,7 @@ fn a_connection_killed_while_it_waits_is_lost() {
 
 #[test]
 fn cancelling_gives_up_the_statement_only() {
-    on_each_server(|bed| {
+    on_each_server_that_can_be_asked(|bed| {
         let (mut holder, mut waiter) = (bed.session(), bed.session());
         run_all(
             &mut *holder,
@@ -75,7 +76,7 @@ fn cancelling_gives_up_the_statement_only() {
 
 #[test]
 fn a_schema_is_dropped_even_if_a_session_still_waits() {
-    on_each_server(|bed| {
+    on_each_server_that_can_be_asked(|bed| {
         let schema = bed.target.create_schema().expect("a second schema");
         let open = |lock_wait| {
             let name = "t".to_owned();

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anchorite_model::{ErrorClass, Level, Product, Value};
 
-use crate::bed::{answer_of, fail, on_each_server, run, run_all, wait_of};
+use crate::bed::{
+    answer_of, fail, on_each_server, on_each_server_that_can_be_asked, run, run_all, wait_of,
+};
 
 #[test]
 fn constraints_fail_the_statement_only() {
@@ -63,7 +65,7 @@ fn a_foreign_key_and_a_check_are_constraints() {
 
 #[test]
 fn a_deadlock_takes_the_victims_transaction() {
-    on_each_server(|bed| {
+    on_each_server_that_can_be_asked(|bed| {
         let mut setup = bed.session();
         run_all(
             &mut *setup,

@@ -1,0 +1,160 @@
+//! Asking a TiDB of our own who waits for whom: its debug log and the process list.
+//!
+//! The log says which transaction waits for which; the process list says whose transactions they are and
+//! whether the holder still lives. Blind spot: GET_LOCK waits in a transaction inside the server that
+//! belongs to no connection, so its holder stays unknown.
+
+use std::path::Path;
+
+use super::ddl::DdlWatch;
+use super::follow::Follower;
+use super::log::LoggedWaits;
+use super::processes::{PROCESSES, Process, processes};
+use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, rows};
+use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::{ConnectionId, TargetError, Wait, Watcher};
+
+pub(super) struct LogWatcher {
+    connection: Connection,
+    endpoint: String,
+    log: Follower,
+    logged: LoggedWaits,
+    ddl: DdlWatch,
+}
+
+impl LogWatcher {
+    pub(super) fn open(endpoint: &Endpoint, log: &Path) -> Result<Self, String> {
+        let log = Follower::open(log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let open = || -> Result<_, Box<dyn std::error::Error>> {
+            let mut connection = Connection::open_multi(endpoint)?;
+            let ddl = DdlWatch::new(&mut connection)?;
+            let logged = LoggedWaits::default();
+            let endpoint = endpoint.to_string();
+            let mut watcher = Self { connection, endpoint, log, logged, ddl };
+            watcher.look(&[], &[])?;
+            Ok(watcher)
+        };
+        open().map_err(|error| format!("process list: {error}"))
+    }
+
+    fn look(
+        &mut self,
+        outstanding: &[ConnectionId],
+        all: &[ConnectionId],
+    ) -> Result<Vec<Wait>, WireError> {
+        let answer = self.connection.query(PROCESSES, CONTROL_LIMIT)?;
+        let processes = processes(rows(&answer, 0));
+        // The log is read behind the list: a holder that lived then and has released nothing by now
+        // was holding all the time.
+        let logged = &mut self.logged;
+        let read = self.log.read_lines(|line| logged.line(line));
+        read.map_err(|error| WireError::Lost(format!("the log cannot be read: {error}")))?;
+        let mut waits = lock_waits(&self.logged, &processes, outstanding, all);
+        waits.extend(self.ddl.waits(&mut self.connection, &processes, outstanding)?);
+        Ok(waits)
+    }
+}
+
+/// The waits for locks.
+fn lock_waits(
+    logged: &LoggedWaits,
+    processes: &[Process],
+    outstanding: &[ConnectionId],
+    all: &[ConnectionId],
+) -> Vec<Wait> {
+    let is_outstanding = |process: &&Process| outstanding.contains(&process.id);
+    // A session that has been answered shows as idle a moment later; until then its transaction may be
+    // one that has just ended.
+    let is_up_to_date = |process: &Process| {
+        process.is_idle || is_outstanding(&process) || !all.contains(&process.id)
+    };
+    let mut waits: Vec<_> = processes
+        .iter()
+        .filter(is_outstanding)
+        .filter_map(|waiter| {
+            let start = logged.holder(waiter.id, waiter.transaction)?;
+            let holder = processes.iter().find(|process| process.transaction == Some(start))?;
+            is_up_to_date(holder).then(|| Wait {
+                waiter: waiter.id,
+                blockers: Some(vec![holder.id]),
+                kind: "row lock".to_owned(),
+            })
+        })
+        .collect();
+    waits.extend(user_lock_waits(logged, processes, outstanding));
+    waits
+}
+
+/// Connections that call GET_LOCK, if as many nameless transactions wait.
+fn user_lock_waits(
+    logged: &LoggedWaits,
+    processes: &[Process],
+    outstanding: &[ConnectionId],
+) -> Vec<Wait> {
+    let is_named = |start| processes.iter().any(|process| process.transaction == Some(start));
+    let nameless = logged.waiters().filter(|start| !is_named(*start)).count();
+    let callers = processes.iter().filter(|process| {
+        outstanding.contains(&process.id)
+            && process.sql.to_ascii_uppercase().contains("GET_LOCK(")
+            && logged.holder(process.id, process.transaction).is_none()
+    });
+    let callers: Vec<_> = callers.map(|process| process.id).collect();
+    if callers.len() != nameless {
+        return Vec::new();
+    }
+    let wait = |waiter| Wait { waiter, blockers: None, kind: "user lock".to_owned() };
+    callers.into_iter().map(wait).collect()
+}
+
+impl Watcher for LogWatcher {
+    fn method(&self) -> String {
+        "TiDB's debug log, process list".to_owned()
+    }
+
+    fn waits(
+        &mut self,
+        outstanding: &[ConnectionId],
+        all: &[ConnectionId],
+    ) -> Result<Vec<Wait>, TargetError> {
+        self.look(outstanding, all).map_err(|error| cannot_ask(&self.endpoint, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(id: u64, is_idle: bool, transaction: Option<u64>, sql: &str) -> Process {
+        Process { id, is_idle, transaction, sql: sql.to_owned() }
+    }
+
+    fn logged(lines: &[&str]) -> LoggedWaits {
+        let mut logged = LoggedWaits::default();
+        for line in lines {
+            logged.line(&format!("[time] [DEBUG] [mvcc.go:1] [\"{line}\"]"));
+        }
+        logged
+    }
+
+    #[test]
+    fn a_wait_needs_a_living_holder() {
+        let logged = logged(&["200 blocked by 100 on key 5"]);
+        let waiter = process(2, false, Some(200), "update");
+        let waits = |holder: Process, all: &[u64]| {
+            let waits = lock_waits(&logged, &[holder, waiter.clone()], &[2], all);
+            waits.into_iter().map(|wait| (wait.waiter, wait.blockers)).collect::<Vec<_>>()
+        };
+        assert_eq!(waits(process(1, true, Some(100), ""), &[1, 2]), [(2, Some(vec![1]))]);
+        assert_eq!(waits(process(1, true, None, ""), &[1, 2]), []);
+        assert_eq!(waits(process(1, false, Some(100), "commit"), &[1, 2]), []);
+        assert_eq!(waits(process(1, false, Some(100), "select"), &[2]), [(2, Some(vec![1]))]);
+    }
+
+    #[test]
+    fn a_caller_of_get_lock_waits_as_a_nameless_transaction() {
+        let processes = [process(2, false, None, "select get_lock('a', 9)")];
+        let waits = |lines: &[&str]| lock_waits(&logged(lines), &processes, &[2], &[2]).len();
+        assert_eq!(waits(&["900 blocked by 800 on key 5"]), 1);
+        assert_eq!(waits(&[]), 0);
+    }
+}
