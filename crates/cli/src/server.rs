@@ -1,0 +1,387 @@
+//! `anchorite server start|list|stop|versions`: the test bed.
+//!
+//! A server that is started without `--keep` lives until Ctrl-C (or SIGTERM, or SIGHUP); the end of
+//! standard input is no reason to stop. Progress goes to standard error, the answer to standard output.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anchorite_model::Product;
+use anchorite_servers::{
+    Endpoint, Error, Kept, Offer, Options, Progress, Request, RunningServer, handshake, keep,
+    kept_servers, offers, start, stop_all, stop_kept,
+};
+use anyhow::Context;
+use clap::{Args, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Usage error or bad input.
+const USAGE: u8 = 2;
+/// The target could not be reached, prepared or started.
+const NOT_STARTED: u8 = 3;
+/// How long one wait for the end of a server lasts before its end is looked for again.
+const WAIT_SLICE: Duration = Duration::from_secs(3600);
+
+/// Arguments of `anchorite server`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: anchorite server start mariadb@10.11 --keep")]
+pub struct ServerArgs {
+    #[command(subcommand)]
+    command: ServerCommand,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum ServerCommand {
+    /// Start a private throw-away server on a free loopback port
+    #[command(after_help = "Example: anchorite server start postgres@15")]
+    Start(StartArgs),
+    /// List the servers that were started with --keep and run
+    #[command(after_help = "Example: anchorite server list --format json")]
+    List(FormatArgs),
+    /// Stop servers that were started with --keep and remove their folders
+    #[command(after_help = "Example: anchorite server stop --all")]
+    Stop(StopArgs),
+    /// Say which servers can be had on this machine, and which need no download
+    #[command(after_help = "Example: anchorite server versions")]
+    Versions(FormatArgs),
+}
+
+#[derive(Debug, Args)]
+struct StartArgs {
+    /// The server: mariadb, mysql, postgres, tidb or cockroach, with an optional version (postgres@15)
+    target: String,
+    /// Let it run after this command; `anchorite server stop` ends it
+    #[arg(long)]
+    keep: bool,
+    /// Use this server program instead of looking for one
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// A further argument for the server program, after ours (repeatable)
+    #[arg(long = "arg", value_name = "X", allow_hyphen_values = true)]
+    extra: Vec<String>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+#[derive(Debug, Args)]
+struct StopArgs {
+    /// Names, ports or targets of the servers, as `list` shows them
+    #[arg(required_unless_present = "all")]
+    names: Vec<String>,
+    /// All of them
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+struct FormatArgs {
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// Runs the command.
+pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
+    let result = match args.command {
+        ServerCommand::Start(args) => run_start(&args),
+        ServerCommand::List(args) => run_list(args.format),
+        ServerCommand::Stop(args) => run_stop(&args),
+        ServerCommand::Versions(args) => run_versions(args.format),
+    };
+    result.or_else(|error| match error.downcast_ref::<Error>() {
+        Some(cause) => {
+            // The last write of a failing command: nobody could be told that it failed too.
+            let _ = writeln!(std::io::stderr(), "anchorite: {error:#}");
+            Ok(ExitCode::from(if cause.is_usage() { USAGE } else { NOT_STARTED }))
+        }
+        None => Err(error),
+    })
+}
+
+/// Whether the end by a signal is what the user was told to do.
+static SIGNAL_IS_THE_END: AtomicBool = AtomicBool::new(false);
+
+/// From now on SIGINT, SIGTERM and SIGHUP stop every throw-away server, remove what is half-made and end the
+/// command. Further calls change nothing.
+pub fn stop_servers_on_signals() -> anyhow::Result<()> {
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    if INSTALLED.set(()).is_err() {
+        return Ok(());
+    }
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .context("cannot listen for signals")?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            stop_all();
+            let as_told = SIGNAL_IS_THE_END.load(Ordering::SeqCst);
+            std::process::exit(if as_told { 0 } else { 128 + signal });
+        }
+    });
+    Ok(())
+}
+
+fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
+    let mut request: Request = args.target.parse()?;
+    request.binary.clone_from(&args.binary);
+    stop_servers_on_signals()?;
+    let progress = Spinner::new();
+    let ready = |endpoint: &Endpoint| handshake::greets(endpoint);
+    let options =
+        Options { extra_args: args.extra.clone(), ready: &ready, progress: &progress };
+    if args.keep {
+        let kept = keep(&request, &options)?;
+        progress.finish();
+        match args.format.format {
+            Format::Json => print_json(vec![of_kept(&kept)])?,
+            Format::Text => print(&format!(
+                "{} {} runs.\n{}stop:    anchorite server stop {}\n",
+                kept.target,
+                kept.version,
+                how_to_connect(request.product, &kept.url, kept.port, &kept.folder.display()),
+                kept.name
+            ))?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let server = start(&request, &options)?;
+    progress.finish();
+    match args.format.format {
+        Format::Json => print_json(vec![of_running(&request, &server)])?,
+        Format::Text => print(&format!(
+            "{request} {} runs.\n{}Ctrl-C stops it and removes the folder.\n",
+            server.version,
+            how_to_connect(
+                request.product,
+                &server.url(),
+                server.endpoint.port,
+                &server.folder().display()
+            ),
+        ))?,
+    }
+    SIGNAL_IS_THE_END.store(true, Ordering::SeqCst);
+    while !server.ended_within(WAIT_SLICE) {}
+    let log = server.log_tail();
+    // A signal ends the server too; then the thread that handles it ends the process.
+    let by_signal = !server.folder().exists();
+    server.stop();
+    if by_signal {
+        loop {
+            std::thread::park();
+        }
+    }
+    let server = request.to_string();
+    Err(Error::Start { server, reason: "it has ended by itself".to_owned(), log }.into())
+}
+
+fn how_to_connect(
+    product: Product,
+    url: &str,
+    port: u16,
+    folder: &dyn std::fmt::Display,
+) -> String {
+    let client = match product {
+        Product::Postgres => format!("psql -h 127.0.0.1 -p {port} -U postgres"),
+        Product::Cockroach => format!("psql -h 127.0.0.1 -p {port} -U root defaultdb"),
+        Product::Mariadb => format!("mariadb -h 127.0.0.1 -P {port} -u root"),
+        _ => format!("mysql -h 127.0.0.1 -P {port} -u root"),
+    };
+    format!("target:  {url}\nclient:  {client}\nfolder:  {folder}\n")
+}
+
+fn run_list(format: Format) -> anyhow::Result<ExitCode> {
+    let kept = kept_servers()?;
+    match format {
+        Format::Json => print_json(kept.iter().map(of_kept).collect())?,
+        Format::Text if kept.is_empty() => print("no server is kept\n")?,
+        Format::Text => {
+            let rows = kept.iter().map(|server| {
+                let version = format!("{} ({})", server.version, server.source);
+                let folder = server.folder.display().to_string();
+                [server.name.clone(), server.target.clone(), version, server.url.clone(), folder]
+            });
+            print(&table(["name", "asked for", "version", "target", "folder"], rows))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
+    let names = (!args.all).then_some(args.names.as_slice());
+    for server in stop_kept(names)? {
+        print(&format!("stopped {} ({})\n", server.name, server.url))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_versions(format: Format) -> anyhow::Result<ExitCode> {
+    let offers = offers()?;
+    match format {
+        Format::Json => print_json(offers.iter().map(of_offer).collect())?,
+        Format::Text => {
+            let rows = offers.iter().map(|offer| {
+                let version = offer.version.clone().unwrap_or_else(|| "?".to_owned());
+                let state = if offer.cached { "ready" } else { "to be fetched" };
+                [offer.target.clone(), version, offer.source.to_string(), state.to_owned()]
+            });
+            print(&table(["target", "version", "source", ""], rows))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_offer(offer: &Offer) -> Value {
+    json!({
+        "target": offer.target, "version": offer.version, "source": offer.source.name(),
+        "cached": offer.cached, "running": null,
+    })
+}
+
+fn of_kept(kept: &Kept) -> Value {
+    json!({
+        "target": kept.target, "version": kept.version, "source": kept.source, "cached": true,
+        "running": {"url": kept.url, "pid": kept.pid, "folder": kept.folder, "name": kept.name},
+    })
+}
+
+fn of_running(request: &Request, server: &RunningServer) -> Value {
+    json!({
+        "target": request.to_string(), "version": server.installation.version,
+        "source": server.installation.source.name(), "cached": true,
+        "running": {"url": server.url(), "pid": server.pid, "folder": server.folder()},
+    })
+}
+
+fn print_json(servers: Vec<Value>) -> anyhow::Result<()> {
+    let document = json!({"anchorite": env!("CARGO_PKG_VERSION"), "servers": servers});
+    print(&format!("{document:#}\n"))
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write the answer")
+}
+
+/// Columns as wide as their widest cell.
+fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let rows: Vec<[String; N]> =
+        std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
+    let line = |row: &[String; N]| {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Progress on standard error: a spinner on a terminal, plain lines elsewhere.
+struct Spinner {
+    bar: ProgressBar,
+}
+
+impl Spinner {
+    fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {wide_msg:.dim}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self { bar }
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Progress for Spinner {
+    fn step(&self, text: &str) {
+        if self.bar.is_hidden() {
+            // A log that nobody can read any more is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+        self.bar.set_prefix(text.to_owned());
+        self.bar.set_message("");
+    }
+
+    fn detail(&self, text: &str) {
+        self.bar.set_message(text.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        server: ServerArgs,
+    }
+
+    fn parses(words: &str) -> bool {
+        Command::try_parse_from(std::iter::once("server").chain(words.split_whitespace())).is_ok()
+    }
+
+    #[test]
+    fn the_commands_of_the_manual_parse() {
+        for words in [
+            "start mariadb@10.11",
+            "start postgres --keep --format json",
+            "start mysql --arg --innodb-print-all-deadlocks=1 --arg --verbose",
+            "start cockroach --binary /x/cockroach",
+            "list",
+            "list --format json",
+            "stop --all",
+            "stop mariadb-4001 4002",
+            "versions --format json",
+        ] {
+            assert!(parses(words), "{words}");
+        }
+        for words in ["", "start", "stop", "stop --all mariadb", "versions --format xml"] {
+            assert!(!parses(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn an_offer_has_the_promised_form() {
+        let offer = Offer {
+            target: "mysql@9.7".to_owned(),
+            version: None,
+            source: anchorite_servers::Source::Debian,
+            cached: false,
+        };
+        let expected = r#"{"target":"mysql@9.7","version":null,"source":"debian","cached":false,"running":null}"#;
+        assert_eq!(of_offer(&offer).to_string(), expected);
+    }
+
+    #[test]
+    fn tables_line_up() {
+        let rows = [["mysql@9.7".to_owned(), "debian".to_owned()]];
+        assert_eq!(table(["target", "source"], rows.into_iter()), "target     source\nmysql@9.7  debian\n");
+    }
+}

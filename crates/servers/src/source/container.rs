@@ -1,0 +1,177 @@
+//! Servers in containers, where podman or docker is there and answers.
+//!
+//! Idea: the products' official images by their short names; the engine decides where they come from. The
+//! container is named after its owner, publishes one loopback port, keeps its data in memory and is removed
+//! at the end; a container whose owner was killed is removed by the next start.
+//! Assumption: the images' entry points pass arguments on to the server.
+//! Blind spot: there is no process of ours to watch, so the engine is asked instead, which takes longer.
+
+use std::path::{Path, PathBuf};
+
+use anchorite_model::Product;
+
+use crate::folder::OwnedFolder;
+use crate::install::{Installation, Runs, Source};
+use crate::{Error, Progress, family, limits, tool};
+
+/// A container that was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Container {
+    /// Its name.
+    pub name: String,
+    /// The podman or docker command.
+    pub engine: PathBuf,
+}
+
+impl Container {
+    /// Stops and removes it. It may be gone already.
+    pub(crate) fn remove(&self) {
+        let _ = tool::ask(&self.engine, ["rm", "-f", "-v", &self.name]);
+    }
+
+    /// Whether it runs.
+    pub(crate) fn runs(&self) -> bool {
+        let format = ["inspect", "--format", "{{.State.Running}}", &self.name];
+        tool::ask(&self.engine, format).is_some_and(|(_, output)| output.trim() == "true")
+    }
+
+    /// The number of its first process on this machine, if the engine tells.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        let format = ["inspect", "--format", "{{.State.Pid}}", &self.name];
+        tool::ask(&self.engine, format)?.1.trim().parse().ok().filter(|pid| *pid != 0)
+    }
+
+    /// The last lines that the server printed.
+    pub(crate) fn log(&self) -> String {
+        let output = tool::ask(&self.engine, ["logs", "--tail", "15", &self.name]);
+        output.map(|(_, text)| text).unwrap_or_default()
+    }
+}
+
+/// The engine, if there is one whose daemon answers.
+pub(crate) fn engine() -> Option<PathBuf> {
+    ["podman", "docker"].iter().find_map(|name| {
+        let program = tool::on_path(&[name])?;
+        let (status, _) = tool::ask(&program, ["info"])?;
+        status.success().then_some(program)
+    })
+}
+
+/// The image that was asked for, if there is an engine. Whether the image exists shows when it is fetched.
+pub(crate) fn find(product: Product, asked: Option<&str>) -> Option<Installation> {
+    let version = asked.unwrap_or("latest");
+    let image = image(product, version)?;
+    let runs = Runs::Image { engine: engine()?, image };
+    Some(Installation { product, version: version.to_owned(), source: Source::Container, runs })
+}
+
+fn image(product: Product, version: &str) -> Option<String> {
+    let tag = if version == "latest" { version.to_owned() } else { format!("v{version}") };
+    match product {
+        Product::Mariadb | Product::Mysql | Product::Postgres => {
+            Some(format!("{product}:{version}"))
+        }
+        Product::Tidb => Some(format!("pingcap/tidb:{tag}")),
+        Product::Cockroach => Some(format!("cockroachdb/cockroach:{tag}")),
+        Product::Sqlite => None,
+    }
+}
+
+/// Fetches the image, if it is not there, and starts a container that ends with the folder.
+pub(crate) fn start(
+    folder: &OwnedFolder,
+    (product, version): (Product, &str),
+    (engine, image): (&Path, &str),
+    port: u16,
+    extra: &[String],
+    progress: &dyn Progress,
+) -> Result<Container, Error> {
+    let engine_command = |args: &[String]| {
+        let mut command = std::process::Command::new(engine);
+        command.args(args);
+        tool::feed(&mut command, None).map(|()| command)
+    };
+    let here = tool::ask(engine, ["image", "inspect", image]);
+    if !here.is_some_and(|(status, _)| status.success()) {
+        progress.step(&format!("fetching the image {image}"));
+        let command = engine_command(&["pull".to_owned(), image.to_owned()])?;
+        tool::run(folder, command, &format!("fetching {image}"), limits::DOWNLOAD, progress)?;
+    }
+    let name = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let container = Container { name, engine: engine.to_owned() };
+    // Noted before it runs: whatever happens from here on, it is removed with the folder.
+    folder.adopt_container(container.clone())?;
+    let mut args = run_args(product, version, &container.name, port);
+    args.push(image.to_owned());
+    args.extend(server_args(product, version));
+    args.extend_from_slice(extra);
+    let command = engine_command(&args)?;
+    tool::run(folder, command, &format!("starting {image}"), limits::INITIALISE, progress)?;
+    Ok(container)
+}
+
+/// The engine's own arguments.
+fn run_args(product: Product, version: &str, name: &str, port: u16) -> Vec<String> {
+    let (inner_port, data, environment) = match product {
+        Product::Mariadb => (3306, "/var/lib/mysql", "MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1"),
+        Product::Mysql => (3306, "/var/lib/mysql", "MYSQL_ALLOW_EMPTY_PASSWORD=1"),
+        Product::Postgres => (5432, postgres_data(version), "POSTGRES_HOST_AUTH_METHOD=trust"),
+        Product::Tidb => (4000, "/tmp/tidb", "TMPDIR=/tmp/tidb"),
+        Product::Cockroach | Product::Sqlite => (
+            26257,
+            "/cockroach/cockroach-data",
+            "COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING=true",
+        ),
+    };
+    let words = ["run", "-d", "--rm", "--name", name, "--env", environment, "--tmpfs", data];
+    let mut args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    args.extend(["--publish".to_owned(), format!("127.0.0.1:{port}:{inner_port}")]);
+    args
+}
+
+/// From version 18 on the image's data folder has the version below it.
+fn postgres_data(version: &str) -> &'static str {
+    match crate::version::numbers(version).first() {
+        Some(major) if *major < 18 => "/var/lib/postgresql/data",
+        _ => "/var/lib/postgresql",
+    }
+}
+
+/// The server's arguments inside the container.
+fn server_args(product: Product, version: &str) -> Vec<String> {
+    let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+    match product {
+        Product::Mariadb => owned(family::mariadb::settings()),
+        Product::Mysql => owned(family::mysql::settings(version)),
+        Product::Postgres => family::postgres::settings(),
+        Product::Tidb => family::tidb::settings(),
+        Product::Cockroach | Product::Sqlite => family::cockroach::settings(version),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_are_named_by_version() {
+        assert_eq!(image(Product::Postgres, "16").as_deref(), Some("postgres:16"));
+        assert_eq!(image(Product::Tidb, "8.5.0").as_deref(), Some("pingcap/tidb:v8.5.0"));
+        assert_eq!(
+            image(Product::Cockroach, "latest").as_deref(),
+            Some("cockroachdb/cockroach:latest")
+        );
+    }
+
+    #[test]
+    fn only_a_loopback_port_is_published() {
+        for product in [Product::Mariadb, Product::Postgres, Product::Tidb, Product::Cockroach] {
+            let args = run_args(product, "17", "anchorite-1", 4321);
+            let at = args.iter().position(|arg| arg == "--publish").unwrap();
+            assert!(args[at + 1].starts_with("127.0.0.1:4321:"), "{args:?}");
+            assert!(args.contains(&"--rm".to_owned()));
+        }
+        assert_eq!(postgres_data("17.2"), "/var/lib/postgresql/data");
+        assert_eq!(postgres_data("latest"), "/var/lib/postgresql");
+    }
+}

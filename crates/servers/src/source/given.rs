@@ -1,0 +1,92 @@
+//! A program that the user named: `--binary`, or the variable for CockroachDB, which no package carries.
+
+use std::path::{Path, PathBuf};
+
+use anchorite_model::Product;
+
+use super::version_of;
+use crate::install::{Installation, Runs, Source};
+use crate::version::satisfies;
+use crate::{Error, Request, tool};
+
+/// Names a CockroachDB program for all commands.
+pub(crate) const COCKROACH_VARIABLE: &str = "ANCHORITE_COCKROACH";
+
+/// The installation that the user named, if they named one. It must be what it is said to be.
+pub(crate) fn find(request: &Request) -> Result<Option<Installation>, Error> {
+    let variable = || std::env::var_os(COCKROACH_VARIABLE).filter(|value| !value.is_empty());
+    let (program, named_by) = match (&request.binary, request.product) {
+        (Some(program), _) => (program.clone(), "--binary"),
+        (None, Product::Cockroach) => match variable() {
+            Some(program) => (PathBuf::from(program), COCKROACH_VARIABLE),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    check(request, &program).map(Some).map_err(|reason| Error::Request {
+        request: format!("{named_by} {}", program.display()),
+        reason,
+    })
+}
+
+fn check(request: &Request, program: &Path) -> Result<Installation, String> {
+    if !program.exists() {
+        return Err("there is no such file".to_owned());
+    }
+    if !tool::is_program(program) {
+        return Err("it cannot be executed".to_owned());
+    }
+    let program = std::path::absolute(program).map_err(|error| error.to_string())?;
+    let product = request.product;
+    let version = version_of(product, &program)
+        .ok_or_else(|| format!("it does not say that it is a {product} server"))?;
+    match &request.version {
+        Some(asked) if !satisfies(&version, asked) => {
+            Err(format!("it is version {version}, not {asked}"))
+        }
+        _ => Ok(Installation {
+            product,
+            version,
+            source: Source::Binary,
+            runs: Runs::Program(program),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn ask(request: &str, script: Option<&str>) -> Result<Option<Installation>, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("server");
+        if let Some(script) = script {
+            // A copy of a shell is not written by this process, so no thread can hold it open for writing.
+            fs::write(folder.path().join("script"), script).unwrap();
+            let copied = std::process::Command::new("cp")
+                .args([folder.path().join("script"), program.clone()])
+                .status();
+            assert!(copied.unwrap().success());
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let request = Request { binary: Some(program), ..request.parse().unwrap() };
+        find(&request)
+    }
+
+    #[test]
+    fn a_named_program_is_asked_who_it_is() {
+        let says = "#!/bin/sh\necho 'server Ver 9.7.4-2 for Linux'\n";
+        let found = ask("mysql@9.7", Some(says)).unwrap().unwrap();
+        assert_eq!((found.version.as_str(), found.source), ("9.7.4", Source::Binary));
+        for (request, script, expected) in [
+            ("mysql@8.0", Some(says), "it is version 9.7.4, not 8.0"),
+            ("mariadb", Some(says), "does not say that it is a mariadb server"),
+            ("mysql", None, "there is no such file"),
+        ] {
+            let error = ask(request, script).unwrap_err();
+            assert!(error.is_usage() && error.to_string().contains(expected), "{error}");
+        }
+    }
+}

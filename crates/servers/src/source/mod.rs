@@ -1,0 +1,200 @@
+//! Where servers come from: one file per source.
+//!
+//! Order: a program that the user named; a program on PATH of the version that was asked for; what is in the
+//! cache; then the recipes of the catalog that can work on this machine; then a container. What arrives is
+//! asked for its version: a source never passes another version off as the one that was wanted.
+
+mod apt;
+pub(crate) mod container;
+mod debian;
+mod given;
+mod go;
+mod npm;
+mod patch;
+pub(crate) mod path;
+mod sources_list;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anchorite_model::Product;
+
+use crate::cache::{Cache, Made, Workshop};
+use crate::catalog::{self, Recipe, Row};
+use crate::install::{Installation, Source};
+use crate::version::satisfies;
+use crate::{Error, Progress, Request, family, tool, version};
+
+/// Finds, fetches or builds the server that was asked for.
+pub fn obtain(request: &Request, progress: &dyn Progress) -> Result<Installation, Error> {
+    if let Some(given) = given::find(request)? {
+        return Ok(given);
+    }
+    let asked = request.effective_version();
+    if let Some(found) = path::find(request.product, asked) {
+        return Ok(found);
+    }
+    let mut reasons = vec![match asked {
+        Some(version) => format!("no {} {version} on PATH", request.product),
+        None => format!("no {} on PATH", request.product),
+    }];
+    let own_suite = debian::own_suite();
+    for row in catalog::candidates(request.product, asked, own_suite.as_deref()) {
+        match from_recipe(row, asked, progress) {
+            Ok(installation) => return Ok(installation),
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => {
+                let reason = format!("{}: {error}", source_of(row));
+                progress.step(&reason);
+                reasons.push(reason);
+            }
+        }
+    }
+    match container::find(request.product, asked) {
+        Some(installation) => Ok(installation),
+        None => Err(Error::Unavailable {
+            request: request.to_string(),
+            reason: explain(request, reasons),
+        }),
+    }
+}
+
+/// What the user can do instead, in one message.
+fn explain(request: &Request, mut reasons: Vec<String>) -> String {
+    let product = request.product;
+    let series = catalog::series_of(product);
+    reasons.push("no podman or docker that answers".to_owned());
+    let mut text = reasons.join("; ");
+    if !series.is_empty() {
+        text += &format!(". Versions that can be fetched or built: {}", series.join(", "));
+    }
+    text += ". Another program can be named with --binary";
+    if product == Product::Cockroach {
+        text += &format!(" or {}", given::COCKROACH_VARIABLE);
+    }
+    text
+}
+
+/// The CockroachDB program that the environment names, if it is one.
+pub(crate) fn given_cockroach() -> Option<Installation> {
+    given::find(&Request::any(Product::Cockroach)).ok().flatten()
+}
+
+/// The word for a recipe.
+pub(crate) fn source_of(row: &Row) -> Source {
+    match row.recipe {
+        Recipe::Debian { .. } => Source::Debian,
+        Recipe::Go(_) => Source::Go,
+        Recipe::Npm { .. } => Source::Npm,
+    }
+}
+
+/// Why a recipe cannot work on this machine; `None` if it can. Asks nobody outside.
+pub(crate) fn obstacle(row: &Row) -> Option<String> {
+    match row.recipe {
+        Recipe::Debian { .. } => debian::obstacle(),
+        Recipe::Go(build) => go::obstacle(build),
+        Recipe::Npm { package, .. } => npm::obstacle(package),
+    }
+}
+
+/// The name of the cache entry for a row. An npm package has all patch versions, so the one asked for is kept
+/// by its own name.
+pub(crate) fn cache_key(row: &Row, asked: Option<&str>) -> String {
+    let version = match (row.recipe, asked) {
+        (Recipe::Npm { .. }, Some(asked)) if asked.len() > row.series.len() => asked,
+        _ => row.series,
+    };
+    match row.recipe {
+        Recipe::Npm { .. } => format!("{}-{version}-npm", row.product),
+        _ => format!("{}-{version}", row.product),
+    }
+}
+
+fn from_recipe(
+    row: &'static Row,
+    asked: Option<&str>,
+    progress: &dyn Progress,
+) -> Result<Installation, Error> {
+    let cache = Cache::of(row.product)?;
+    let key = cache_key(row, asked);
+    let unavailable = |reason: String| {
+        let request = asked.map_or(row.product.to_string(), |v| format!("{}@{v}", row.product));
+        Error::Unavailable { request, reason }
+    };
+    let found = match cache.find(&key) {
+        Some(found) => found,
+        None => {
+            if let Some(obstacle) = obstacle(row) {
+                return Err(unavailable(obstacle));
+            }
+            let make = |workshop: &Workshop<'_>| match row.recipe {
+                Recipe::Debian { suite, package, program } => {
+                    debian::make(workshop, row.product, (suite, package, program), progress)
+                }
+                Recipe::Go(build) => go::make(workshop, row.product, build, progress),
+                Recipe::Npm { package, program } => {
+                    let wanted = asked.filter(|asked| asked.len() > row.series.len());
+                    let wanted = wanted.unwrap_or(row.series);
+                    npm::make(workshop, row.product, (package, program), wanted, progress)
+                }
+            };
+            cache.find_or_make(&key, row.product, source_of(row), progress, make)?
+        }
+    };
+    match asked {
+        Some(asked) if !satisfies(&found.version, asked) => Err(unavailable(format!(
+            "what can be had is {}; if there should be a newer one, remove {} and try again",
+            found.version,
+            cache.place(&key).display()
+        ))),
+        _ => Ok(found),
+    }
+}
+
+/// Asks a program for its version; `None` if it does not answer or is another product.
+pub(crate) fn version_of(product: Product, program: &Path) -> Option<String> {
+    version_by(product, &[program.to_owned()])
+}
+
+/// Asks a program that is started by these words.
+fn version_by(product: Product, words: &[PathBuf]) -> Option<String> {
+    let (program, rest) = words.split_first()?;
+    let args = rest.iter().map(|word| word.as_os_str());
+    let args = args.chain(family::version_args(product).iter().map(OsStr::new));
+    let (_, output) = tool::ask(program, args)?;
+    version::from_output(product, &output)
+}
+
+/// Asks the program that a recipe put into the workshop, which these words start, for its version.
+fn made(product: Product, program: &Path, words: &[PathBuf]) -> Result<Made, Error> {
+    let version = version_by(product, words).ok_or_else(|| Error::Tool {
+        what: format!("asking {} for its version", program.display()),
+        reason: format!("it does not say that it is a {product} server"),
+    })?;
+    Ok(Made { program: program.to_owned(), version })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cache_keys_tell_versions_and_sources_apart() {
+        let row = |product, version| catalog::candidates(product, Some(version), None)[0];
+        assert_eq!(cache_key(row(Product::Mysql, "9.7"), Some("9.7")), "mysql-9.7");
+        assert_eq!(cache_key(row(Product::Mysql, "9.7"), Some("9.7.4")), "mysql-9.7");
+        assert_eq!(cache_key(row(Product::Tidb, "8.5.0"), Some("8.5.0")), "tidb-8.5");
+        assert_eq!(cache_key(row(Product::Postgres, "16.4"), Some("16.4")), "postgres-16.4-npm");
+        assert_eq!(cache_key(row(Product::Postgres, "16"), Some("16")), "postgres-16-npm");
+    }
+
+    #[test]
+    fn what_cannot_be_had_says_what_can() {
+        let request: Request = "mariadb@5.5".parse().unwrap();
+        let text = explain(&request, vec!["no mariadb 5.5 on PATH".to_owned()]);
+        assert!(text.contains("11.8, 10.11, 10.5") && text.contains("--binary"), "{text}");
+        let text = explain(&Request::any(Product::Cockroach), Vec::new());
+        assert!(text.contains("ANCHORITE_COCKROACH"), "{text}");
+    }
+}

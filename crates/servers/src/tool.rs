@@ -1,0 +1,212 @@
+//! Programs that fetch, unpack, build, initialise, or say their version: run, followed, limited in time.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::Signal;
+
+use crate::folder::OwnedFolder;
+use crate::process::{Life, Watch, spawn, timespec};
+use crate::{Error, Progress, limits};
+
+/// How many of a program's last lines an error message shows.
+const TAIL_LINES: usize = 12;
+
+/// Runs a program as part of the work in a folder: it ends with the folder. Its output goes to `progress`
+/// line by line; it is an error if it fails or takes longer than `limit`.
+pub(crate) fn run(
+    folder: &OwnedFolder,
+    mut command: Command,
+    what: &str,
+    limit: Duration,
+    progress: &dyn Progress,
+) -> Result<(), Error> {
+    let failed = |reason: String| Error::Tool { what: what.to_owned(), reason };
+    let output = capture(&mut command).map_err(|error| failed(error.to_string()))?;
+    let spawned = folder.spawn(command, None)?;
+    let mut lines = Vec::new();
+    let ended = follow(&spawned.watch, output, limit, &mut |line| {
+        progress.detail(line);
+        lines.push(line.to_owned());
+    });
+    let status = folder.end_process(spawned.pid);
+    if folder.has_ended() {
+        return Err(Error::Interrupted);
+    }
+    match status.filter(|_| ended) {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(failed(format!("{status}{}", tail(&lines)))),
+        None => Err(failed(format!("not done within {} s{}", limit.as_secs(), tail(&lines)))),
+    }
+}
+
+/// Asks a program something that it answers at once; `None` if it cannot be started or does not answer.
+pub(crate) fn ask<Word: AsRef<OsStr>>(
+    program: &Path,
+    args: impl IntoIterator<Item = Word>,
+) -> Option<(ExitStatus, String)> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null());
+    let output = capture(&mut command).ok()?;
+    let process = spawn(command, Life::WithUs(Signal::KILL), None).ok()?;
+    let mut text = String::new();
+    let ended = follow(&process.watch().ok()?, output, limits::ASK, &mut |line| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{line}");
+    });
+    let status = process.end();
+    Some((status.filter(|_| ended)?, text))
+}
+
+/// Lets standard output and standard error flow into one pipe. Without an own input it reads nothing.
+fn capture(command: &mut Command) -> io::Result<PipeReader> {
+    let (reader, writer) = io::pipe()?;
+    rustix::io::ioctl_fionbio(&reader, true)?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    Ok(reader)
+}
+
+/// Gives a command an input file, or none.
+pub(crate) fn feed(command: &mut Command, input: Option<&Path>) -> Result<(), Error> {
+    match input {
+        Some(path) => command.stdin(File::open(path).map_err(Error::io("read", path))?),
+        None => command.stdin(Stdio::null()),
+    };
+    Ok(())
+}
+
+/// Passes on the lines until the process ends; false if the limit was reached first.
+fn follow(
+    watch: &Watch,
+    mut output: PipeReader,
+    limit: Duration,
+    line: &mut dyn FnMut(&str),
+) -> bool {
+    let deadline = Instant::now() + limit;
+    let mut pending = Vec::new();
+    let mut open = true;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut polled = vec![PollFd::from_borrowed_fd(watch.fd(), PollFlags::IN)];
+        if open {
+            polled.push(PollFd::from_borrowed_fd(output.as_fd(), PollFlags::IN));
+        }
+        // An error is a signal to us: look again.
+        let _ = poll(&mut polled, Some(&timespec(left)));
+        let ended = !polled[0].revents().is_empty();
+        open = open && drain(&mut output, &mut pending, line);
+        if ended || left.is_zero() {
+            emit(&mut pending, line);
+            return ended;
+        }
+    }
+}
+
+/// Reads what is there; false at the end of the stream.
+fn drain(output: &mut PipeReader, pending: &mut Vec<u8>, line: &mut dyn FnMut(&str)) -> bool {
+    let mut buffer = [0; 8192];
+    loop {
+        match output.read(&mut buffer) {
+            Ok(0) => return false,
+            Ok(n) => {
+                for byte in &buffer[..n] {
+                    if *byte == b'\n' || *byte == b'\r' {
+                        emit(pending, line)
+                    } else {
+                        pending.push(*byte)
+                    }
+                }
+            }
+            Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+fn emit(pending: &mut Vec<u8>, line: &mut dyn FnMut(&str)) {
+    let text = String::from_utf8_lossy(pending);
+    if !text.trim().is_empty() {
+        line(text.trim_end());
+    }
+    pending.clear();
+}
+
+/// The last lines, indented, for an error message; empty if there are none.
+pub(crate) fn tail(lines: &[String]) -> String {
+    let from = lines.len().saturating_sub(TAIL_LINES);
+    lines[from..].iter().fold(String::new(), |text, line| text + "\n  " + line)
+}
+
+/// The first of the programs that is on PATH.
+pub(crate) fn on_path(names: &[&str]) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    names.iter().find_map(|name| {
+        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_program(file))
+    })
+}
+
+/// Whether this is a file that we may execute.
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    struct Lines(Mutex<Vec<String>>);
+
+    impl Progress for Lines {
+        fn step(&self, _text: &str) {}
+        fn detail(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+
+    fn shell(script: &str, limit: Duration) -> (Result<(), Error>, Vec<String>) {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = OwnedFolder::create(parent.path()).unwrap();
+        let lines = Lines(Mutex::default());
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        feed(&mut command, None).unwrap();
+        let result = run(&folder, command, "the script", limit, &lines);
+        (result, lines.0.into_inner().unwrap())
+    }
+
+    #[test]
+    fn lines_of_both_streams_are_followed() {
+        let (result, lines) = shell("echo one; echo two >&2; printf three", limits::ASK);
+        assert!(result.is_ok());
+        assert_eq!(lines, ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn a_failure_shows_the_last_lines() {
+        let (result, _) = shell("seq 100; exit 3", limits::ASK);
+        let message = result.unwrap_err().to_string();
+        assert!(message.contains("the script failed: exit status: 3"), "{message}");
+        assert!(message.ends_with("\n  99\n  100"), "{message}");
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended() {
+        let (result, _) = shell("echo started; sleep 600", Duration::from_millis(100));
+        assert!(result.unwrap_err().to_string().contains("not done within"));
+    }
+
+    #[test]
+    fn a_program_is_asked() {
+        let (status, text) = ask(Path::new("/bin/sh"), ["-c", "echo hello"]).unwrap();
+        assert!(status.success());
+        assert_eq!(text, "hello\n");
+        assert!(ask(Path::new("/no/such/program"), [""; 0]).is_none());
+    }
+}

@@ -1,0 +1,114 @@
+//! Version numbers: what programs print, and whether it is what was asked for.
+//!
+//! Idea: a request is a prefix. `10.11` is satisfied by `10.11.19`, `8.5.0` by `8.5.0-20260903-gac41d7e3c8fc`,
+//! and `10.1` is not satisfied by `10.11`.
+
+use anchorite_model::Product;
+
+/// Whether a server of version `actual` is what `asked` means.
+pub(crate) fn satisfies(actual: &str, asked: &str) -> bool {
+    let mut actual = actual.split(['.', '-']);
+    asked.split(['.', '-']).all(|part| actual.next() == Some(part))
+}
+
+/// Whether one of the two is a prefix of the other: `9.7` and `9.7.4` may mean the same server, `9` and `9.7` too.
+pub(crate) fn compatible(one: &str, other: &str) -> bool {
+    satisfies(one, other) || satisfies(other, one)
+}
+
+/// The leading numbers, for "at least this version" questions.
+pub(crate) fn numbers(version: &str) -> Vec<u32> {
+    version.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
+}
+
+/// Reads the version out of what the server program prints about itself; `None` if the program is another
+/// product (on many systems `mysqld` is a link to MariaDB's server).
+pub(crate) fn from_output(product: Product, output: &str) -> Option<String> {
+    let is_mariadb = output.contains("MariaDB");
+    let rest = match product {
+        Product::Mariadb if is_mariadb => after(output, "Ver ")?,
+        Product::Mysql if !is_mariadb => after(output, "Ver ")?,
+        Product::Postgres => after(output, "(PostgreSQL) ")?,
+        Product::Cockroach => after(output, "Build Tag:")?,
+        Product::Tidb => {
+            // TiDB's label is kept whole: its tail names the commit that was built.
+            let label = after(output, "Release Version:")?.split_whitespace().next()?;
+            return Some(label.trim_start_matches('v').to_owned());
+        }
+        _ => return None,
+    };
+    let number: String = rest
+        .trim_start()
+        .trim_start_matches('v')
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    let number = number.trim_end_matches('.');
+    (!number.is_empty()).then(|| number.to_owned())
+}
+
+fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    text.split_once(mark).map(|(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_say_their_version_in_many_ways() {
+        let table = [
+            (
+                Product::Mariadb,
+                "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+                Some("10.11.19"),
+            ),
+            (
+                Product::Mysql,
+                "mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+                None,
+            ),
+            (
+                Product::Mysql,
+                "/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))",
+                Some("9.7.4"),
+            ),
+            (Product::Mariadb, "/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", None),
+            (Product::Mysql, "./mysqld  Ver 5.6.24 for linux-glibc2.5 on x86_64", Some("5.6.24")),
+            (
+                Product::Postgres,
+                "postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)",
+                Some("15.20"),
+            ),
+            (Product::Postgres, "postgres (PostgreSQL) 18beta1", Some("18")),
+            (
+                Product::Tidb,
+                "Release Version: v4.0.0-20200921-g501466fb690d\nEdition: Community",
+                Some("4.0.0-20200921-g501466fb690d"),
+            ),
+            (Product::Cockroach, "Build Tag:        v20.1.17\nBuild Time: ", Some("20.1.17")),
+            (Product::Cockroach, "no such thing", None),
+        ];
+        for (product, output, expected) in table {
+            assert_eq!(from_output(product, output).as_deref(), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_a_prefix_of_whole_numbers() {
+        assert!(satisfies("10.11.19", "10.11"));
+        assert!(satisfies("10.11.19", "10"));
+        assert!(satisfies("8.5.0-20260903-gac41d7e3c8fc", "8.5.0"));
+        assert!(!satisfies("10.11.19", "10.1"));
+        assert!(!satisfies("10.11", "10.11.19"));
+        assert!(compatible("10.11", "10.11.19"));
+        assert!(!compatible("10.11.19", "10.11.18"));
+    }
+
+    #[test]
+    fn numbers_stop_at_the_first_word() {
+        assert_eq!(numbers("8.5.0-20260903-g12"), [8, 5, 0, 20_260_903]);
+        assert!(numbers("8.0.30") >= vec![8, 0, 30]);
+        assert!(numbers("5.6.24") < vec![8, 0, 30]);
+    }
+}
