@@ -197,7 +197,7 @@ impl Board {
         seat.waiting_since.get_or_insert_with(|| (ticket, Instant::now()));
         seat.holding = holding;
         seat.phase = Phase::Waiting { need, order: seat.closing.then_some(Order::GiveUp) };
-        if would_deadlock(self.variant, id, &state.views()) {
+        if self.variant == Variant::SharedCache && would_deadlock(id, &state.views()) {
             state.seat(id).phase = Phase::Running;
             return Order::Deadlock;
         }
