@@ -16,8 +16,9 @@ use super::Variant;
 use super::holding::{Holding, Need, View, blockers, describe, would_deadlock};
 use crate::{ConnectionId, Reply, Wait};
 
-/// How long a caller waits for a statement before it leaves it running.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How long a caller waits for a statement before it leaves it running. Long, because a run is only
+/// repeatable as long as nobody runs beside the others; short enough for Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What a waiting session is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! SQLite's waits and refusals, each as a small script with the transcript that it must give.
 
 mod decisions;
+mod real_waits;
 mod rules;
 mod sessions;
 mod waits;
@@ -42,11 +43,18 @@ impl Scene {
     /// Submits a statement and says what became of it, and of the waiters.
     fn submit(&mut self, session: usize, sql: &str) -> Vec<String> {
         self.start(session, sql);
-        // On a slow machine a statement may be left running: then the bell tells when to look.
-        let mut lines = self.answers(Some(session));
-        while let Some(running) = self.sessions.iter().find_map(|opened| opened.session.fd()) {
-            crate::wait_readable(&[running], LOCK_WAIT);
+        let mut lines = Vec::new();
+        loop {
+            let running = self.sessions.iter().find_map(|opened| opened.session.fd());
+            // On a slow machine a statement may be left running: then the bell tells when to look.
+            if let Some(bell) = running {
+                crate::wait_readable(&[bell], LOCK_WAIT);
+            }
+            let is_over = running.is_none();
             lines.extend(self.answers(Some(session)));
+            if is_over {
+                break;
+            }
         }
         if self.pending[session] {
             lines.push(format!("t{session} {}", self.wait_of(session)));
