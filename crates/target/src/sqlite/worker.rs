@@ -171,9 +171,7 @@ impl Worker {
         self.context.gave_up.store(false, Ordering::Relaxed);
         self.context.set_deadline();
         let kind = StatementKind::of(sql);
-        let need = self.need(sql);
-        let result = self.run_until_unlocked(sql, &kind, &need);
-        self.note_locks(need);
+        let result = self.run_until_unlocked(sql, &kind);
         if kind == StatementKind::SetCommand {
             // PRAGMA busy_timeout puts a handler of its own in the place of ours.
             self.install_busy_handler().map_err(|error| {
@@ -187,22 +185,26 @@ impl Worker {
 
     /// Runs the statement; again for as long as a table lock of the shared cache is waited for.
     fn run_until_unlocked(
-        &self,
+        &mut self,
         sql: &str,
         kind: &StatementKind,
-        need: &Need,
     ) -> Result<Answer, (Failure, Refusal)> {
         loop {
-            let failure = match self.run_once(sql, kind) {
+            // Asked each time: while the schema is locked, SQLite cannot tell what a statement needs.
+            let need = self.need(sql);
+            let result = self.run_once(sql, kind);
+            let refused = result.as_ref().is_err_and(Failure::is_table_lock);
+            self.note_locks(if refused { Need::default() } else { need.clone() });
+            let failure = match result {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             let gave_up = self.context.gave_up.load(Ordering::Relaxed);
             let refusal = if gave_up { Refusal::GaveUp } else { Refusal::Deadlock };
-            if !failure.is_table_lock() {
+            if !refused {
                 return Err((failure, refusal));
             }
-            match self.context.wait(self.holding(), need.clone()) {
+            match self.context.wait(self.holding(), need) {
                 Order::TryAgain => {}
                 Order::GiveUp => return Err((failure, Refusal::GaveUp)),
                 Order::Deadlock => return Err((failure, Refusal::Deadlock)),

@@ -1,6 +1,8 @@
 //! SQLite's waits and refusals, each as a small script with the transcript that it must give.
 
-mod second_opinion;
+mod decisions;
+mod real_waits;
+mod rules;
 mod sessions;
 mod waits;
 
@@ -40,14 +42,31 @@ impl Scene {
 
     /// Submits a statement and says what became of it, and of the waiters.
     fn submit(&mut self, session: usize, sql: &str) -> Vec<String> {
-        assert!(!self.pending[session], "t{session} still waits, it cannot do: {sql}");
-        self.pending[session] = true;
-        self.sessions[session].session.submit(sql);
-        let mut lines = self.answers(Some(session));
+        self.start(session, sql);
+        let mut lines = Vec::new();
+        loop {
+            let running = self.sessions.iter().find_map(|opened| opened.session.fd());
+            // On a slow machine a statement may be left running: then the bell tells when to look.
+            if let Some(bell) = running {
+                crate::wait_readable(&[bell], LOCK_WAIT);
+            }
+            let is_over = running.is_none();
+            lines.extend(self.answers(Some(session)));
+            if is_over {
+                break;
+            }
+        }
         if self.pending[session] {
             lines.push(format!("t{session} {}", self.wait_of(session)));
         }
         lines
+    }
+
+    /// Submits a statement.
+    fn start(&mut self, session: usize, sql: &str) {
+        assert!(!self.pending[session], "t{session} still waits, it cannot do: {sql}");
+        self.pending[session] = true;
+        self.sessions[session].session.submit(sql);
     }
 
     /// Answers that have arrived, the submitter's first.

@@ -142,10 +142,12 @@ fn an_endless_statement_runs_beside_the_caller_until_it_is_cancelled() {
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n";
     let mut scene = Scene::new(Variant::Wal, None, 3);
     scene.play("t0 CREATE TABLE a(x)");
-    assert_eq!(scene.submit(1, ENDLESS), ["t1 runs"]);
+    scene.start(1, ENDLESS);
+    assert_eq!(scene.wait_of(1), "runs");
     assert!(scene.sessions[1].session.fd().is_some());
     assert!(scene.sessions[0].session.fd().is_none());
-    assert_eq!(scene.submit(0, "INSERT INTO a VALUES (1)"), ["t0 ok 1"]);
+    let reply = execute(scene.sessions[0].session.as_mut(), "INSERT INTO a VALUES (1)", LIMIT);
+    assert_eq!(told(&reply), "ok 1");
     let session = scene.sessions[1].session.as_mut();
     session.cancel();
     crate::wait_readable(
@@ -155,7 +157,7 @@ fn an_endless_statement_runs_beside_the_caller_until_it_is_cancelled() {
     let reply = session.poll().expect("the bell rang");
     assert_eq!(told(&reply), "other 9");
     scene.pending[1] = false;
-    assert_eq!(scene.submit(2, ENDLESS), ["t2 runs"]);
+    scene.start(2, ENDLESS);
     drop(scene.sessions.pop());
     assert_eq!(scene.sessions.len(), 2);
 }
