@@ -15,6 +15,8 @@ pub enum Exit {
     BadInput = 2,
     /// The target could not be reached, prepared or started, or it was lost.
     Target = 3,
+    /// Nothing could be judged.
+    NothingJudged = 4,
     /// Ctrl-C or SIGTERM; everything was cleaned up.
     Interrupted = 130,
 }
@@ -53,6 +55,9 @@ fn code_of(error: &anyhow::Error) -> Exit {
             Some(StageError::Setup { .. }) => return Exit::Target,
             None => cause.downcast_ref::<TargetError>(),
         };
+        if let Some(error) = cause.downcast_ref::<anchorite_servers::Error>() {
+            return if error.is_usage() { Exit::BadInput } else { Exit::Target };
+        }
         match target {
             Some(TargetError::UnsupportedLevel { .. }) => return Exit::BadInput,
             Some(_) => return Exit::Target,

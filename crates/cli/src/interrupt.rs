@@ -1,20 +1,48 @@
-//! Ctrl-C and SIGTERM: the first one asks everything to stop and clean up, a second one insists.
+//! Ctrl-C, SIGTERM and SIGHUP in commands that run cases.
+//!
+//! While a case runs, the first signal only raises a flag: the stage sees it, sessions are closed, our
+//! schemas dropped and private servers stopped on the ordinary way out. At any other time (a server is
+//! being fetched or started), and at a second signal, everything is stopped and removed at once.
 
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
-use crate::exit::Exit;
+/// Tells running cases to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt {
+    /// Raised by the first signal; the stage looks at it.
+    pub flag: Arc<AtomicBool>,
+    attended: Arc<AtomicBool>,
+}
 
-/// A flag that a signal sets. A second signal ends the process at once.
-pub fn listen() -> io::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let code = Exit::Interrupted as i32;
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+impl Interrupt {
+    /// Begins to listen.
+    pub fn listen() -> anyhow::Result<Self> {
+        let interrupt = Self::default();
+        let listener = interrupt.clone();
+        let mut signals =
+            Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                let first = !listener.flag.swap(true, Ordering::SeqCst);
+                if !(first && listener.attended.load(Ordering::SeqCst)) {
+                    anchorite_servers::stop_all();
+                    std::process::exit(128 + signal);
+                }
+            }
+        });
+        Ok(interrupt)
     }
-    Ok(flag)
+
+    /// Runs something that looks at the flag itself.
+    pub fn attend<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.attended.store(true, Ordering::SeqCst);
+        let result = work();
+        self.attended.store(false, Ordering::SeqCst);
+        result
+    }
 }

@@ -6,6 +6,7 @@ mod interrupt;
 mod levels;
 mod output;
 mod run;
+mod server;
 mod targets;
 
 use std::process::ExitCode;
@@ -24,15 +25,14 @@ struct Cli {
 enum Command {
     /// Run .case files, or PostgreSQL isolation .spec files, statement by statement
     Run(run::RunArgs),
+    /// Private throw-away servers: start, list, stop, versions
+    Server(server::ServerArgs),
 }
 
 fn main() -> ExitCode {
-    let interrupt = match interrupt::listen() {
-        Ok(flag) => flag,
-        Err(error) => return exit::report(&error.into()),
-    };
     let result = match Cli::parse().command {
-        Command::Run(arguments) => run::run(&arguments, &interrupt),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Server(arguments) => server::run(arguments),
     };
     result.unwrap_or_else(|error| exit::report(&error))
 }

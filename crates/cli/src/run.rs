@@ -3,18 +3,20 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anchorite_model::{Case, Ending};
+use anchorite_model::spec::Spec;
+use anchorite_model::{Case, Ending, Product};
 use anchorite_report::RunResult;
 use anchorite_stage::isolation::run_spec;
 use anchorite_stage::{Asking, RunOptions, run_case};
+use anchorite_target::Target;
 use anchorite_target::pg_isolation::IsolationDatabase;
 use clap::{Args, ValueEnum};
 
 use crate::exit::{BadInput, Exit};
 use crate::files::{Script, read};
+use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::output::{self, tell};
 use crate::targets::{self, OpenTarget};
@@ -63,53 +65,110 @@ enum Format {
 }
 
 /// Runs the files on every target, at every level, as often as asked.
-pub fn run(arguments: &RunArgs, interrupt: &Arc<AtomicBool>) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     let scripts = arguments.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
-    let asking = arguments
-        .silence
-        .map_or(Asking::Server, |ms| Asking::Silence(Duration::from_millis(ms)));
-    let options = RunOptions { asking, interrupt: Arc::clone(interrupt), ..RunOptions::default() };
+    let interrupt = Interrupt::listen()?;
+    let asking =
+        arguments.silence.map_or(Asking::Server, |ms| Asking::Silence(Duration::from_millis(ms)));
+    let flag = Arc::clone(&interrupt.flag);
+    let options = RunOptions { asking, interrupt: flag, ..RunOptions::default() };
+    let errand = Errand { arguments, scripts: &scripts, options, interrupt };
     if arguments.format == Format::Isolationtester {
-        return run_specs(arguments, &scripts, &options);
+        return errand.run_specs();
     }
     let mut results = Vec::new();
-    let outcome = run_cases(arguments, &scripts, &options, &mut results);
+    let outcome = errand.run_cases(&mut results);
     // What ran before a failure is shown all the same.
-    if !results.is_empty() || outcome.is_ok() {
+    if !results.is_empty() || arguments.format == Format::Json {
         show(arguments.format, &results);
     }
     outcome?;
+    if results.is_empty() {
+        tell("nothing ran: no case is written for these targets");
+        return Ok(Exit::NothingJudged.into());
+    }
     let lost = results.iter().any(|result| matches!(result.run.ending, Ending::TargetLost(_)));
     Ok(if lost { Exit::Target } else { Exit::Fine }.into())
 }
 
-fn run_cases(
-    arguments: &RunArgs,
-    scripts: &[Script],
-    options: &RunOptions,
-    results: &mut Vec<RunResult>,
-) -> anyhow::Result<()> {
-    for on in &arguments.on {
-        let open = OpenTarget::open(on)?;
-        let target = open.target.as_ref();
-        for case in scripts.iter().flat_map(Script::cases) {
+/// What one call of the command has to do.
+struct Errand<'a> {
+    arguments: &'a RunArgs,
+    scripts: &'a [Script],
+    options: RunOptions,
+    interrupt: Interrupt,
+}
+
+impl Errand<'_> {
+    fn run_cases(&self, results: &mut Vec<RunResult>) -> anyhow::Result<()> {
+        for on in &self.arguments.on {
+            let open = OpenTarget::open(on)?;
+            self.interrupt.attend(|| self.run_on(on, open.target.as_ref(), results))?;
+        }
+        Ok(())
+    }
+
+    fn run_on(
+        &self,
+        on: &str,
+        target: &dyn Target,
+        results: &mut Vec<RunResult>,
+    ) -> anyhow::Result<()> {
+        for case in self.scripts.iter().flat_map(Script::cases) {
             if !written_for(&case, target.info().product) {
                 let targets: Vec<&str> = case.header.targets.iter().map(|p| p.name()).collect();
                 tell(&format!("skipped on {on}: {} is for {}", case.name, targets.join(", ")));
                 continue;
             }
-            for level in chosen(&arguments.level, target) {
-                let options = RunOptions { level, ..options.clone() };
-                for _ in 0..arguments.repeat {
+            for level in chosen(&self.arguments.level, target) {
+                let options = RunOptions { level, ..self.options.clone() };
+                for _ in 0..self.arguments.repeat {
                     results.push(RunResult::from(run_case(target, &case, &options)?));
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Specs by isolationtester's own rules, printed as they finish.
+    fn run_specs(&self) -> anyhow::Result<ExitCode> {
+        let mut specs = Vec::new();
+        for script in self.scripts {
+            let Script::Spec(spec) = script else {
+                let message = "--format isolationtester is for .spec files".to_owned();
+                return Err(BadInput(message).into());
+            };
+            specs.push(spec);
+        }
+        let mut exit = Exit::Fine;
+        for on in &self.arguments.on {
+            let server = OpenTarget::open(on)?;
+            let complete = self.interrupt.attend(|| self.run_specs_on(&server, &specs))?;
+            if !complete {
+                exit = Exit::Target;
+            }
+        }
+        Ok(exit.into())
+    }
+
+    fn run_specs_on(&self, server: &OpenTarget, specs: &[&Spec]) -> anyhow::Result<bool> {
+        let database = IsolationDatabase::create(&server.postgres()?)?;
+        if let Some(remark) = &database.remark {
+            tell(remark);
+        }
+        let mut complete = true;
+        for spec in specs {
+            for _ in 0..self.arguments.repeat {
+                let transcript = run_spec(&database, spec, &self.options)?;
+                output::print(&transcript.text);
+                complete &= transcript.failure.is_none();
+            }
+        }
+        Ok(complete)
+    }
 }
 
-fn written_for(case: &Case, product: anchorite_model::Product) -> bool {
+fn written_for(case: &Case, product: Product) -> bool {
     case.header.targets.is_empty() || case.header.targets.contains(&product)
 }
 
@@ -123,34 +182,4 @@ fn show(format: Format, results: &[RunResult]) {
         }
     };
     output::print(&text);
-}
-
-/// Specs by isolationtester's own rules, printed as they finish.
-fn run_specs(
-    arguments: &RunArgs,
-    scripts: &[Script],
-    options: &RunOptions,
-) -> anyhow::Result<ExitCode> {
-    let mut exit = Exit::Fine;
-    for on in &arguments.on {
-        let server = OpenTarget::open(on)?;
-        let database = IsolationDatabase::create(&server.postgres()?)?;
-        if let Some(remark) = &database.remark {
-            tell(remark);
-        }
-        for script in scripts {
-            let Script::Spec(spec) = script else {
-                let message = "--format isolationtester is for .spec files".to_owned();
-                return Err(BadInput(message).into());
-            };
-            for _ in 0..arguments.repeat {
-                let transcript = run_spec(&database, spec, options)?;
-                output::print(&transcript.text);
-                if transcript.failure.is_some() {
-                    exit = Exit::Target;
-                }
-            }
-        }
-    }
-    Ok(exit.into())
 }

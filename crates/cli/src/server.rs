@@ -141,8 +141,7 @@ fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     stop_servers_on_signals()?;
     let progress = Spinner::new();
     let ready = |endpoint: &Endpoint| handshake::greets(endpoint);
-    let options =
-        Options { extra_args: args.extra.clone(), ready: &ready, progress: &progress };
+    let options = Options { extra_args: args.extra.clone(), ready: &ready, progress: &progress };
     if args.keep {
         let kept = keep(&request, &options)?;
         progress.finish();
@@ -278,8 +277,7 @@ fn print(text: &str) -> anyhow::Result<()> {
 
 /// Columns as wide as their widest cell.
 fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let rows: Vec<[String; N]> =
-        std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     let widths: [usize; N] =
         std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
     let line = |row: &[String; N]| {
@@ -291,12 +289,13 @@ fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]
 }
 
 /// Progress on standard error: a spinner on a terminal, plain lines elsewhere.
-struct Spinner {
+pub struct Spinner {
     bar: ProgressBar,
 }
 
 impl Spinner {
-    fn new() -> Self {
+    /// Begins to turn.
+    pub fn new() -> Self {
         let bar = ProgressBar::new_spinner();
         bar.set_draw_target(ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {wide_msg:.dim}") {
@@ -306,7 +305,8 @@ impl Spinner {
         Self { bar }
     }
 
-    fn finish(&self) {
+    /// Vanishes.
+    pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -382,6 +382,9 @@ mod tests {
     #[test]
     fn tables_line_up() {
         let rows = [["mysql@9.7".to_owned(), "debian".to_owned()]];
-        assert_eq!(table(["target", "source"], rows.into_iter()), "target     source\nmysql@9.7  debian\n");
+        assert_eq!(
+            table(["target", "source"], rows.into_iter()),
+            "target     source\nmysql@9.7  debian\n"
+        );
     }
 }

@@ -1,10 +1,13 @@
 //! `--on`: from a text to something that runs.
 
+use anchorite_model::Product;
+use anchorite_servers::{Endpoint as ServerEndpoint, Options, Request, RunningServer, start};
 use anchorite_target::endpoint::Endpoint;
 use anchorite_target::postgres::Postgres;
 use anchorite_target::{OpenError, Target, open};
 
 use crate::exit::BadInput;
+use crate::server::Spinner;
 
 /// The target when none is given.
 pub const DEFAULT: &str = "sqlite";
@@ -14,18 +17,36 @@ pub struct OpenTarget {
     /// Where cases run.
     pub target: Box<dyn Target>,
     url: String,
+    /// Stops when this is dropped, after the target.
+    _server: Option<RunningServer>,
 }
 
 impl OpenTarget {
     /// Opens what `--on` names: an embedded engine, a running server, or a private one.
     pub fn open(text: &str) -> anyhow::Result<Self> {
-        Ok(Self { target: open(text).map_err(told)?, url: text.to_owned() })
+        if text.contains("://") || text.starts_with(Product::Sqlite.name()) {
+            let target = open(text).map_err(told)?;
+            return Ok(Self { target, url: text.to_owned(), _server: None });
+        }
+        let request: Request = text.parse()?;
+        let progress = Spinner::new();
+        // Ready is who answers a real login.
+        let ready = |endpoint: &ServerEndpoint| {
+            open(&endpoint.url())
+                .map(|target| target.info().version.clone())
+                .map_err(|error| error.to_string())
+        };
+        let options = Options { extra_args: Vec::new(), ready: &ready, progress: &progress };
+        let server = start(&request, &options)?;
+        progress.finish();
+        let url = server.url();
+        Ok(Self { target: open(&url).map_err(told)?, url, _server: Some(server) })
     }
 
     /// The PostgreSQL server behind the target: only there can a spec run by isolationtester's rules.
     pub fn postgres(&self) -> anyhow::Result<Postgres> {
         let endpoint = Endpoint::parse(&self.url).ok();
-        match endpoint.filter(|url| ["postgres", "postgresql"].contains(&url.scheme.as_str())) {
+        match endpoint.filter(|_| self.target.info().product == Product::Postgres) {
             Some(endpoint) => Ok(Postgres::connect(&endpoint)?),
             None => {
                 let message = "--format isolationtester needs a postgres target".to_owned();
