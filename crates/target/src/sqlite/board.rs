@@ -13,6 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Variant;
+use super::error::connection_lost;
 use super::holding::{Holding, Need, View, blockers, describe, would_deadlock};
 use crate::{ConnectionId, Reply, Wait};
 
@@ -227,14 +228,14 @@ impl Board {
         self.stopped.notify_all();
     }
 
-    /// The thread ends; a statement that it leaves behind is answered with `reply`.
-    pub(super) fn end(&self, id: ConnectionId, reply: Reply) {
+    /// The thread ends; a statement that it leaves behind has lost its connection.
+    pub(super) fn end(&self, id: ConnectionId) {
         let mut state = self.lock();
         let seat = state.seat(id);
         seat.closing = true;
         if seat.is_moving() {
             drop(state);
-            self.answer(id, Holding::default(), reply);
+            self.answer(id, Holding::default(), Err(connection_lost()));
         }
     }
 }
@@ -245,6 +246,10 @@ impl Board {
     pub(super) fn submit(&self, id: ConnectionId, sql: &str) {
         let mut state = self.lock();
         let seat = state.seat(id);
+        if seat.closing {
+            seat.phase = Phase::Answered(Err(connection_lost()));
+            return;
+        }
         seat.phase = Phase::Submitted(sql.to_owned());
         seat.turn.notify_one();
         let state = self.until_stopped(state, id);

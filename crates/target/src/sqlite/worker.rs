@@ -17,7 +17,7 @@ use rusqlite::{Connection, ffi};
 
 use super::Variant;
 use super::board::{Board, Order};
-use super::error::{Failure, Refusal, connection_lost, db_error};
+use super::error::{Failure, Refusal, db_error};
 use super::holding::{FileLock, Holding, Need, TableLocks, Transaction};
 use crate::{ConnectionId, Reply};
 
@@ -290,7 +290,7 @@ struct EndOnDrop<'a> {
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.board.end(self.id, Err(connection_lost()));
+        self.board.end(self.id);
     }
 }
 
