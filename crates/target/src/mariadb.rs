@@ -11,9 +11,10 @@ use std::time::Duration;
 use anchorite_model::Level;
 
 use crate::Watcher;
+use crate::endpoint::Endpoint;
 use crate::innodb::{self, StatusWatcher};
 use crate::mysql_family::{Dialect, ReadBack, variable};
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 
 const SNAPSHOT_ISOLATION: &str = "innodb_snapshot_isolation";
 
