@@ -7,9 +7,9 @@
 //! transaction, also in the rare case that it was a metadata lock's, which only fails the statement; the
 //! server answers both with the same words.
 
+use anchorite_model::sql::StatementKind;
 use anchorite_model::{DbError, ErrorClass, Product};
 
-use super::first_word;
 use crate::mysql_wire::{ServerError, WireError};
 
 /// What a server's errors depend on.
@@ -120,8 +120,8 @@ impl ErrorRules {
 
 /// Whether the statement only reads or writes rows, and so does not end a transaction by itself.
 fn is_row_statement(sql: &str) -> bool {
-    ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "TABLE", "VALUES", "EXECUTE", "DO"]
-        .contains(&first_word(sql).as_str())
+    let kind = StatementKind::of(sql);
+    kind.writes() || matches!(kind, StatementKind::Select { .. })
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ mod processlist;
 mod schema;
 mod session;
 mod state_watch;
-mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +29,6 @@ pub(crate) use control::{first_text, rows, text, variable};
 pub(crate) use errors::ErrorRules;
 pub(crate) use processlist::waiting_states;
 pub(crate) use state_watch::{StateWatch, Threads};
-pub(crate) use words::first_word;
 
 /// How long one statement of setting up, tidying up or watching may take.
 pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
