@@ -11,9 +11,10 @@ use std::time::Duration;
 use anchorite_model::Level;
 
 use crate::Watcher;
+use crate::endpoint::Endpoint;
 use crate::innodb::{self, StatusWatcher};
 use crate::mysql_family::{Dialect, ReadBack, variable};
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 
 const SNAPSHOT_ISOLATION: &str = "innodb_snapshot_isolation";
 
@@ -51,11 +52,13 @@ impl Dialect for Mariadb {
 
     fn read_back(&self, connection: &mut Connection) -> Result<ReadBack, WireError> {
         let mut read_back = innodb::read_back(connection, self.isolation_variable)?;
+        let is_repeatable = read_back.levels.contains(&Level::RepeatableRead);
+        // It also makes statements fail at serializable (measured on 11.8).
         if self.levels.contains(&Level::Snapshot)
-            && read_back.levels.contains(&Level::RepeatableRead)
+            && (is_repeatable || read_back.levels.contains(&Level::Serializable))
             && variable(connection, SNAPSHOT_ISOLATION)?.as_deref() == Some("1")
         {
-            read_back.levels.push(Level::Snapshot);
+            read_back.levels.extend(is_repeatable.then_some(Level::Snapshot));
             read_back.words.push_str(" (innodb_snapshot_isolation=ON)");
         }
         Ok(read_back)

@@ -32,7 +32,7 @@ pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
     Ok(match endpoint.scheme.as_str() {
         "postgres" | "postgresql" => Box::new(Postgres::connect(&endpoint)?),
         "cockroach" | "cockroachdb" => Box::new(Cockroach::connect(&endpoint)?),
-        "mysql" | "mariadb" | "tidb" => mysql_family::connect(text)?,
+        "mysql" | "mariadb" | "tidb" => mysql_family::connect(&endpoint)?,
         other => return Err(OpenError::UnknownScheme(other.to_owned())),
     })
 }

@@ -62,3 +62,63 @@ fn holds_against(holder: &Transaction, waiter: &Transaction) -> bool {
     let Some(asked) = &waiter.awaited else { return false };
     holder.locks.iter().any(|lock| !lock.is_waiting() && asked.waits_for(lock))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the first lines of a captured status say, and what is found in it, in the same words.
+    fn compare(captured: &str) -> (Vec<String>, Vec<String>) {
+        let expected = captured.lines().map_while(|line| line.strip_prefix("expect: "));
+        let mut waits = row_waits(&Status::parse(captured));
+        waits.sort_by_key(|wait| wait.waiter);
+        let found = waits.iter().map(|wait| {
+            let blockers = wait.blockers.iter().flatten().map(ToString::to_string);
+            let blockers = blockers.collect::<Vec<_>>().join(" ");
+            format!("{} waits for {blockers}: {}", wait.waiter, wait.kind)
+        });
+        let mut found: Vec<_> = found.collect();
+        if found.is_empty() {
+            found.push("nobody waits".to_owned());
+        }
+        (expected.map(str::to_owned).collect(), found)
+    }
+
+    #[test]
+    fn captured_statuses_are_understood() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/innodb/testdata");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).expect("the folder") {
+            let path = entry.expect("an entry").path();
+            let captured = std::fs::read_to_string(&path).expect("a captured status");
+            let (expected, found) = compare(&captured);
+            assert_eq!(found, expected, "{}", path.display());
+            count += 1;
+        }
+        assert!(count >= 20, "{count} captured statuses");
+    }
+
+    #[test]
+    fn without_the_lists_of_locks_the_blockers_are_unknown() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/innodb/testdata");
+        let captured = std::fs::read_to_string(format!("{folder}/mariadb-10.11-gap.txt"));
+        let mut status = Status::parse(&captured.expect("a captured status"));
+        for transaction in &mut status.transactions {
+            transaction.locks.clear();
+        }
+        let waits = row_waits(&status);
+        assert_eq!(waits.len(), 2);
+        assert!(waits.iter().all(|wait| wait.blockers.is_none() && wait.kind == "gap lock"));
+    }
+
+    #[test]
+    fn a_status_that_was_cut_says_so() {
+        let cut = "TRANSACTIONS\n------------\n... truncated...\n 2: len 7; hex 6f; asc o;;\n\
+                   ---TRANSACTION 5, ACTIVE 1 sec\n2 lock struct(s), heap size 1128, 1 row lock(s)\n\
+                   MariaDB thread id 7, OS thread handle 1, query id 2 localhost root \n\
+                   --------\nFILE I/O\n";
+        let status = Status::parse(cut);
+        assert!(status.truncated && status.may_omit(8) && !status.may_omit(7));
+        assert_eq!(Status::parse("nonsense"), Status::default());
+    }
+}

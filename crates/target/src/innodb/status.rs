@@ -52,9 +52,10 @@ impl Status {
 
     pub(crate) fn parse(text: &str) -> Self {
         let mut status = Self::default();
-        let list = text.lines().skip_while(|line| *line != LIST_START).skip(1);
+        // When the list is cut, its heading and its first transactions give way to the remark.
+        let is_before = |line: &&str| *line != LIST_START && !line.starts_with(TRUNCATED);
         let mut reader = Reader::default();
-        for line in list.take_while(|line| *line != LIST_END) {
+        for line in text.lines().skip_while(is_before).take_while(|line| *line != LIST_END) {
             if line.starts_with(TRANSACTION) {
                 status.transactions.extend(reader.finish());
                 reader.part = Part::Header;

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::{Status, row_waits};
+use crate::endpoint::Endpoint;
 use crate::mysql_family::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
 const LOOK: &str = "SHOW ENGINE INNODB STATUS; SHOW PROCESSLIST";

@@ -13,9 +13,10 @@ use std::time::Duration;
 use anchorite_model::Level;
 
 use crate::Watcher;
+use crate::endpoint::Endpoint;
 use crate::innodb::{self, StatusWatcher};
 use crate::mysql_family::{Dialect, ReadBack};
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 
 use watcher::DataLockWatcher;
 

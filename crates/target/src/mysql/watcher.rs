@@ -4,10 +4,11 @@
 //! cached by the server.
 
 use super::data_locks::{DataLock, Edge, thread_waits};
+use crate::endpoint::Endpoint;
 use crate::mysql_family::{
     CONTROL_LIMIT, StateWatch, Threads, cannot_ask, rows, text, variable, waiting_states,
 };
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
 const LOOK: &str = "SELECT REQUESTING_ENGINE_TRANSACTION_ID, BLOCKING_ENGINE_TRANSACTION_ID \

@@ -7,9 +7,9 @@
 //! transaction, also in the rare case that it was a metadata lock's, which only fails the statement; the
 //! server answers both with the same words.
 
+use anchorite_model::sql::StatementKind;
 use anchorite_model::{DbError, ErrorClass, Product};
 
-use super::first_word;
 use crate::mysql_wire::{ServerError, WireError};
 
 /// What a server's errors depend on.
@@ -95,24 +95,21 @@ impl ErrorRules {
 
     /// The error as the run records it.
     pub(crate) fn db_error(&self, error: WireError, sql: &str) -> DbError {
-        let (class, gone, code, message) = match error {
-            WireError::Server(ServerError { code, message }) => {
-                let (class, gone) = self.classify(code, is_row_statement(sql));
-                (class, gone, code.to_string(), message)
-            }
-            WireError::Lost(reason) => {
-                (ErrorClass::ConnectionLost, true, "connection-lost".to_owned(), reason)
-            }
+        let ServerError { code, message, results } = match error {
+            WireError::Server(error) => error,
+            WireError::Lost(reason) => return DbError::connection_lost(reason),
         };
+        let (class, gone) = self.classify(code, is_row_statement(sql));
         // An ERR packet carries no status. After a timeout that rolls back, versions differ in whether
         // the session counts as being inside a transaction.
         let known_outside = gone && class != ErrorClass::LockTimeout;
         DbError {
             class,
-            code,
+            code: code.to_string(),
             message,
             transaction_gone: gone,
             in_transaction: known_outside.then_some(false),
+            results,
             ..DbError::default()
         }
     }
@@ -120,8 +117,8 @@ impl ErrorRules {
 
 /// Whether the statement only reads or writes rows, and so does not end a transaction by itself.
 fn is_row_statement(sql: &str) -> bool {
-    ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "TABLE", "VALUES", "EXECUTE", "DO"]
-        .contains(&first_word(sql).as_str())
+    let kind = StatementKind::of(sql);
+    kind.writes() || matches!(kind, StatementKind::Select { .. })
 }
 
 #[cfg(test)]
@@ -130,6 +127,10 @@ mod tests {
 
     fn rules(product: Product, rollback_on_timeout: bool) -> ErrorRules {
         ErrorRules { product, rollback_on_timeout }
+    }
+
+    fn server_error(code: u16) -> WireError {
+        WireError::Server(ServerError { code, message: "m".to_owned(), results: Vec::new() })
     }
 
     #[test]
@@ -163,8 +164,7 @@ mod tests {
             (Tidb, 8048, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", C::Other, false),
             (Mysql, 1064, "SELEC 1", C::Other, false),
         ] {
-            let error = WireError::Server(ServerError { code, message: "m".into() });
-            let error = rules(product, false).db_error(error, sql);
+            let error = rules(product, false).db_error(server_error(code), sql);
             assert_eq!((error.class, error.transaction_gone), (class, gone), "{product} {code}");
             assert_eq!(error.code, code.to_string());
         }
@@ -172,8 +172,7 @@ mod tests {
 
     #[test]
     fn a_timeout_ends_the_transaction_where_the_server_is_set_up_so() {
-        let timeout = WireError::Server(ServerError { code: 1205, message: String::new() });
-        let error = rules(Product::Mysql, true).db_error(timeout, "UPDATE t SET a=1");
+        let error = rules(Product::Mysql, true).db_error(server_error(1205), "UPDATE t SET a=1");
         assert!(error.transaction_gone);
         assert_eq!(error.in_transaction, None);
     }

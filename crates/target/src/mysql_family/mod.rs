@@ -11,7 +11,6 @@ mod processlist;
 mod schema;
 mod session;
 mod state_watch;
-mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,9 +18,10 @@ use std::time::Duration;
 
 use anchorite_model::{Level, Product, TargetInfo};
 
+use crate::endpoint::Endpoint;
 use crate::mariadb::Mariadb;
 use crate::mysql::Mysql;
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 use crate::tidb::Tidb;
 use crate::{ConnectionId, Schema, Target, TargetError, Watcher};
 
@@ -29,7 +29,6 @@ pub(crate) use control::{first_text, rows, text, variable};
 pub(crate) use errors::ErrorRules;
 pub(crate) use processlist::waiting_states;
 pub(crate) use state_watch::{StateWatch, Threads};
-pub(crate) use words::first_word;
 
 /// How long one statement of setting up, tidying up or watching may take.
 pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
@@ -42,16 +41,18 @@ pub struct MysqlOptions {
     pub tidb_debug_log: Option<PathBuf>,
 }
 
-/// Connects to a `mysql://`, `mariadb://` or `tidb://` URL and finds out what answers there.
-pub fn connect(url: &str) -> Result<Box<dyn Target>, TargetError> {
-    connect_with(url, &MysqlOptions::default())
+/// Connects to a `mysql://`, `mariadb://` or `tidb://` endpoint and finds out what answers there.
+pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
+    connect_with(endpoint, &MysqlOptions::default())
 }
 
 /// The same for a server of which more is known.
-pub fn connect_with(url: &str, options: &MysqlOptions) -> Result<Box<dyn Target>, TargetError> {
-    let endpoint = Endpoint::parse(url)?;
-    let mut connection = Connection::open(&endpoint)?;
-    let server = Server::recognise(&mut connection, &endpoint, options).map_err(|error| {
+pub fn connect_with(
+    endpoint: &Endpoint,
+    options: &MysqlOptions,
+) -> Result<Box<dyn Target>, TargetError> {
+    let mut connection = Connection::open(endpoint)?;
+    let server = Server::recognise(&mut connection, endpoint, options).map_err(|error| {
         TargetError::Connect { endpoint: endpoint.to_string(), reason: error.to_string() }
     })?;
     Ok(Box::new(Family { server: Arc::new(server) }))

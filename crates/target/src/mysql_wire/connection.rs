@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use anchorite_model::Answer;
 use mysql_common::constants::CapabilityFlags;
 
+use super::ServerError;
 use super::channel::Channel;
 use super::handshake;
 use super::response::Response;
-use super::{Endpoint, ServerError};
+use crate::endpoint::Endpoint;
 use crate::{TargetError, wait_readable};
 
 const COM_QUIT: u8 = 0x01;

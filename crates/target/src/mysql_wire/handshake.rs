@@ -14,13 +14,16 @@ use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
 use mysql_common::proto::MySerialize;
 
+use super::ServerError;
 use super::channel::Channel;
-use super::{Endpoint, ServerError};
+use crate::endpoint::Endpoint;
 
 const OK_HEADER: u8 = 0x00;
 const MORE_DATA_HEADER: u8 = 0x01;
 const SWITCH_HEADER: u8 = 0xFE;
 const ERR_HEADER: u8 = 0xFF;
+/// How long connecting, including authentication, may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// What the server may send in one packet, as announced to it.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 /// `Connections using insecure transport are prohibited while --require_secure_transport=ON.`
@@ -44,7 +47,7 @@ pub(super) struct Greeted {
 
 /// Connects and authenticates. `extra` are capabilities beyond the usual ones.
 pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Greeted, String> {
-    let deadline = Instant::now() + endpoint.connect_limit;
+    let deadline = Instant::now() + CONNECT_LIMIT;
     let stream = open_socket(endpoint, deadline)?;
     let mut channel = Channel::new(stream).map_err(|error| error.to_string())?;
     let packet = channel.receive_until(deadline).map_err(|error| {
@@ -61,7 +64,7 @@ pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Gre
     if !capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
         return Err("the server is too old: it does not speak protocol 4.1".to_owned());
     }
-    let exchange = Exchange { password: &endpoint.password, nonce: greeting.nonce() };
+    let exchange = Exchange { password: endpoint.password.as_bytes(), nonce: greeting.nonce() };
     // A plugin that is not understood here may not be the account's own: the server will switch.
     let plugin = greeting.auth_plugin().filter(|plugin| is_safe(plugin));
     let plugin = plugin.unwrap_or(AuthPlugin::MysqlNativePassword);
@@ -69,8 +72,18 @@ pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Gre
     Ok(Greeted { channel, capabilities, connection_id: greeting.connection_id() })
 }
 
+/// The usual administrator, unless the URL names somebody.
+fn user(endpoint: &Endpoint) -> &str {
+    if endpoint.user.is_empty() { "root" } else { &endpoint.user }
+}
+
+/// The product's usual port, unless the URL has one.
+fn port(endpoint: &Endpoint) -> u16 {
+    endpoint.port.unwrap_or(if endpoint.scheme == "tidb" { 4000 } else { 3306 })
+}
+
 fn open_socket(endpoint: &Endpoint, deadline: Instant) -> Result<TcpStream, String> {
-    let addresses = (endpoint.host.as_str(), endpoint.port)
+    let addresses = (endpoint.host.as_str(), port(endpoint))
         .to_socket_addrs()
         .map_err(|error| format!("cannot resolve the host: {error}"))?;
     let mut last = "the host has no address".to_owned();
@@ -97,7 +110,7 @@ fn authenticate(
     let response = HandshakeResponse::new(
         first.data(),
         (8, 0, 0),
-        Some(endpoint.user.as_bytes()),
+        Some(user(endpoint).as_bytes()),
         None::<&[u8]>,
         Some(plugin),
         capabilities,

@@ -4,7 +4,6 @@
 //! statement and to be *polled* later. Ready-made clients wait inside; this one only frames, sends and
 //! parses what has arrived. The packet formats and the authentication come from `mysql_common`.
 //!
-//! * [`Endpoint`]: a parsed URL. Its text form never shows the password.
 //! * [`Connection`]: one authenticated connection; `submit`, `poll`, and `query` for both together.
 //! * `response`: packets to answers, a pure state machine. `value`: cells to typed values.
 //!
@@ -14,11 +13,9 @@
 
 mod channel;
 mod connection;
-mod endpoint;
 mod handshake;
 mod response;
 mod value;
 
 pub(crate) use connection::{Connection, WireError};
-pub(crate) use endpoint::Endpoint;
 pub(crate) use response::ServerError;

@@ -28,15 +28,19 @@ const EOF_LENGTH_MAX: usize = 8;
 pub(crate) struct ServerError {
     pub code: u16,
     pub message: String,
+    /// Result sets that came before it, also a partial one.
+    pub results: Vec<Rows>,
 }
 
 impl ServerError {
     /// Reads an ERR packet.
     pub(super) fn parse(packet: &[u8], capabilities: CapabilityFlags) -> io::Result<Self> {
         match ParseBuf(packet).parse::<ErrPacket<'_>>(capabilities)? {
-            ErrPacket::Error(error) => {
-                Ok(Self { code: error.error_code(), message: error.message_str().into_owned() })
-            }
+            ErrPacket::Error(error) => Ok(Self {
+                code: error.error_code(),
+                message: error.message_str().into_owned(),
+                results: Vec::new(),
+            }),
             ErrPacket::Progress(_) => Err(io::Error::other("unexpected progress report")),
         }
     }
@@ -81,7 +85,8 @@ impl Response {
     ) -> io::Result<Option<Result<Answer, ServerError>>> {
         let first = *packet.first().ok_or_else(|| io::Error::other("empty packet"))?;
         if first == ERR_HEADER {
-            return ServerError::parse(packet, self.capabilities).map(|error| Some(Err(error)));
+            let error = ServerError::parse(packet, self.capabilities)?;
+            return Ok(Some(Err(ServerError { results: self.results_so_far(), ..error })));
         }
         let is_eof = first == EOF_HEADER && packet.len() <= EOF_LENGTH_MAX;
         match self.state {
@@ -132,6 +137,13 @@ impl Response {
                 Ok(None)
             }
         }
+    }
+
+    /// What has arrived, with the rows of a result set that breaks off; a bare header is left out.
+    fn results_so_far(&mut self) -> Vec<Rows> {
+        let mut results = std::mem::take(&mut self.answer.results);
+        results.extend(Some(std::mem::take(&mut self.current)).filter(|set| !set.rows.is_empty()));
+        results
     }
 
     fn ok<K: OkPacketKind>(&self, packet: &[u8]) -> io::Result<(StatusFlags, u64)> {
@@ -252,7 +264,8 @@ mod tests {
         packets.pop();
         packets.push(b"\xff\xbd\x04#40001Deadlock found".to_vec());
         let error = feed_all(&packets).expect("parses").expect("complete").expect_err("an error");
-        assert_eq!(error, ServerError { code: 1213, message: "Deadlock found".into() });
+        assert_eq!((error.code, error.message.as_str()), (1213, "Deadlock found"));
+        assert_eq!(error.results[0].rows.len(), 2);
     }
 
     #[test]

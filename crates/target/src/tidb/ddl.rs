@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use anchorite_model::sql::StatementKind;
+
 use super::processes::Process;
-use crate::mysql_family::{CONTROL_LIMIT, first_word, rows, text};
+use crate::mysql_family::{CONTROL_LIMIT, rows, text};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, Wait};
 
@@ -47,8 +49,7 @@ impl DdlWatch {
     ) -> Result<Vec<Wait>, WireError> {
         let is_ddl = |process: &&Process| {
             outstanding.contains(&process.id)
-                && ["ALTER", "CREATE", "DROP", "TRUNCATE", "RENAME"]
-                    .contains(&first_word(&process.sql).as_str())
+                && StatementKind::of(&process.sql) == StatementKind::Ddl
         };
         let statements: Vec<_> = processes.iter().filter(is_ddl).collect();
         if !self.has_metadata_locks || statements.is_empty() {

@@ -10,8 +10,9 @@ use super::ddl::DdlWatch;
 use super::follow::Follower;
 use super::log::LoggedWaits;
 use super::processes::{PROCESSES, Process, processes};
+use crate::endpoint::Endpoint;
 use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, rows};
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
 pub(super) struct LogWatcher {

@@ -22,8 +22,9 @@ use std::time::Duration;
 
 use anchorite_model::Level;
 
+use crate::endpoint::Endpoint;
 use crate::mysql_family::{CONTROL_LIMIT, Dialect, ReadBack, first_text, variable};
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, Watcher};
 
 use log_watcher::LogWatcher;

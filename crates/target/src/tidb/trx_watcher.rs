@@ -12,8 +12,9 @@ use anchorite_model::Value;
 
 use super::ddl::DdlWatch;
 use super::processes::{PROCESSES, processes};
+use crate::endpoint::Endpoint;
 use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, rows, text};
-use crate::mysql_wire::{Connection, Endpoint, WireError};
+use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
 const LOOK: &str =

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anchorite_model::{Answer, DbError, Level, Product};
+use anchorite_target::endpoint::Endpoint;
 use anchorite_target::mysql_family::{MysqlOptions, connect_with};
 use anchorite_target::{
     Reply, Schema, Session, SessionOptions, Target, Wait, Watcher, execute, wait_readable,
@@ -56,9 +57,14 @@ pub fn server_urls() -> Vec<String> {
     urls
 }
 
+pub fn endpoint(url: &str) -> Endpoint {
+    Endpoint::parse(url).unwrap_or_else(|error| panic!("{error}"))
+}
+
 pub fn open_target(url: &str) -> Box<dyn Target> {
     let tidb_debug_log = std::env::var_os("ANCHORITE_TEST_TIDB_LOG").map(PathBuf::from);
-    connect_with(url, &MysqlOptions { tidb_debug_log }).unwrap_or_else(|error| panic!("{error}"))
+    connect_with(&endpoint(url), &MysqlOptions { tidb_debug_log })
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl Bed {

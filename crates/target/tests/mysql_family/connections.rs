@@ -4,8 +4,8 @@ use anchorite_model::{ErrorClass, Value};
 use anchorite_target::mysql_family::connect;
 
 use crate::bed::{
-    LIMIT, answer_of, fail, on_each_server, on_each_server_that_can_be_asked, open_target, run,
-    run_all, server_urls, wait_of,
+    LIMIT, answer_of, endpoint, fail, on_each_server, on_each_server_that_can_be_asked,
+    open_target, run, run_all, server_urls, wait_of,
 };
 
 #[test]
@@ -126,13 +126,13 @@ fn an_account_with_a_password_gets_in_and_a_wrong_password_is_never_shown() {
         let right = format!("mysql://{user}:p%40ss%2Fw%C3%B6rt@{place}");
         // Twice: the second time the server may have cached the password.
         for _ in 0..2 {
-            let same = connect(&right).unwrap_or_else(|error| panic!("{error}"));
+            let same = connect(&endpoint(&right)).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(same.info().product, target.info().product);
         }
-        let wrong = connect(&format!("mysql://{user}:topsecret@{place}"));
+        let wrong = connect(&endpoint(&format!("mysql://{user}:topsecret@{place}")));
         let message = wrong.err().expect("refused").to_string();
         assert!(message.contains("1045") && !message.contains("topsecret"), "{message}");
-        let unprivileged = connect(&right).expect("connects").create_schema();
+        let unprivileged = connect(&endpoint(&right)).expect("connects").create_schema();
         assert!(unprivileged.is_err(), "an account without rights made a schema");
         for host in ["%", "localhost"] {
             run(&mut *admin, &format!("DROP USER '{user}'@'{host}'"));
@@ -145,7 +145,9 @@ fn nobody_listening_is_said_clearly() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     drop(listener);
-    let error = connect(&format!("mysql://u:topsecret@127.0.0.1:{port}")).err().expect("refused");
+    let error = connect(&endpoint(&format!("mysql://u:topsecret@127.0.0.1:{port}")))
+        .err()
+        .expect("refused");
     let message = error.to_string();
     assert!(message.contains(&format!("mysql://u@127.0.0.1:{port}")), "{message}");
     assert!(!message.contains("topsecret"), "{message}");

@@ -62,6 +62,10 @@ fn a_call_answers_with_all_its_results() {
         assert_eq!(answer.results[0].columns, ["one"]);
         assert_eq!(answer.results[1].rows, [vec![Value::Text("two".into()), Value::Int(2)]]);
         assert_eq!(answer.affected, Some(2));
+        // What a procedure answered before it failed is not lost.
+        run(&mut *session, "CREATE PROCEDURE q() BEGIN SELECT 1 AS one; SELECT * FROM none; END");
+        let error = crate::bed::fail(&mut *session, "CALL q()");
+        assert_eq!((error.code.as_str(), error.results.len()), ("1146", 1));
         // One statement per command: a second one is a syntax error, not silently executed.
         assert_eq!(crate::bed::fail(&mut *session, "SELECT 1; SELECT 2").code, "1064");
     });
