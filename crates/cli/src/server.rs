@@ -3,11 +3,9 @@
 //! A server that is started without `--keep` lives until Ctrl-C (or SIGTERM, or SIGHUP); the end of
 //! standard input is no reason to stop. Progress goes to standard error, the answer to standard output.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anchorite_model::Product;
@@ -15,16 +13,16 @@ use anchorite_servers::{
     Endpoint, Error, Kept, Offer, Options, Progress, Request, RunningServer, handshake, keep,
     kept_servers, offers, start, stop_all, stop_kept,
 };
+use anchorite_target::open;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Usage error or bad input.
-const USAGE: u8 = 2;
-/// The target could not be reached, prepared or started.
-const NOT_STARTED: u8 = 3;
+use crate::exit::Exit;
+use crate::output::{print, tell};
+
 /// How long one wait for the end of a server lasts before its end is looked for again.
 const WAIT_SLICE: Duration = Duration::from_secs(3600);
 
@@ -105,19 +103,24 @@ pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
     };
     result.or_else(|error| match error.downcast_ref::<Error>() {
         Some(cause) => {
-            // The last write of a failing command: nobody could be told that it failed too.
-            let _ = writeln!(std::io::stderr(), "anchorite: {error:#}");
-            Ok(ExitCode::from(if cause.is_usage() { USAGE } else { NOT_STARTED }))
+            tell(&format!("{error:#}"));
+            Ok(exit_of(cause).into())
         }
         None => Err(error),
     })
 }
 
-/// Whether the end by a signal is what the user was told to do.
-static SIGNAL_IS_THE_END: AtomicBool = AtomicBool::new(false);
+/// The exit code for a server that could not be had.
+pub fn exit_of(error: &Error) -> Exit {
+    match error {
+        Error::Interrupted => Exit::Interrupted,
+        error if error.is_usage() => Exit::BadInput,
+        _ => Exit::Target,
+    }
+}
 
-/// From now on SIGINT, SIGTERM and SIGHUP stop every throw-away server, remove what is half-made and end the
-/// command. Further calls change nothing.
+/// From now on SIGINT, SIGTERM and SIGHUP end every throw-away server and everything half-made, so that
+/// whoever waits for a download or for a server gets [`Error::Interrupted`]. Further calls change nothing.
 pub fn stop_servers_on_signals() -> anyhow::Result<()> {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     if INSTALLED.set(()).is_err() {
@@ -125,14 +128,15 @@ pub fn stop_servers_on_signals() -> anyhow::Result<()> {
     }
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
         .context("cannot listen for signals")?;
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            stop_all();
-            let as_told = SIGNAL_IS_THE_END.load(Ordering::SeqCst);
-            std::process::exit(if as_told { 0 } else { 128 + signal });
-        }
-    });
+    std::thread::spawn(move || signals.forever().for_each(|_| stop_all()));
     Ok(())
+}
+
+/// A server is ready when somebody can log in. Looking at its greeting first is cheap and fails fast.
+pub fn ready(endpoint: &Endpoint) -> Result<String, String> {
+    handshake::greets(endpoint)?;
+    let target = open(&endpoint.url()).map_err(|error| error.to_string())?;
+    Ok(target.info().version.clone())
 }
 
 fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
@@ -140,107 +144,90 @@ fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     request.binary.clone_from(&args.binary);
     stop_servers_on_signals()?;
     let progress = Spinner::new();
-    let ready = |endpoint: &Endpoint| handshake::greets(endpoint);
     let options = Options { extra_args: args.extra.clone(), ready: &ready, progress: &progress };
     if args.keep {
         let kept = keep(&request, &options)?;
         progress.finish();
         match args.format.format {
-            Format::Json => print_json(vec![of_kept(&kept)])?,
+            Format::Json => print_json(vec![of_kept(&kept)]),
             Format::Text => print(&format!(
                 "{} {} runs.\n{}stop:    anchorite server stop {}\n",
                 kept.target,
                 kept.version,
-                how_to_connect(request.product, &kept.url, kept.port, &kept.folder.display()),
+                how_to_connect(request.product, &kept.url, kept.port, &kept.folder),
                 kept.name
-            ))?,
+            )),
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Fine.into());
     }
     let server = start(&request, &options)?;
     progress.finish();
     match args.format.format {
-        Format::Json => print_json(vec![of_running(&request, &server)])?,
+        Format::Json => print_json(vec![of_running(&request, &server)]),
         Format::Text => print(&format!(
             "{request} {} runs.\n{}Ctrl-C stops it and removes the folder.\n",
             server.version,
-            how_to_connect(
-                request.product,
-                &server.url(),
-                server.endpoint.port,
-                &server.folder().display()
-            ),
-        ))?,
+            how_to_connect(request.product, &server.url(), server.endpoint.port, server.folder()),
+        )),
     }
-    SIGNAL_IS_THE_END.store(true, Ordering::SeqCst);
     while !server.ended_within(WAIT_SLICE) {}
     let log = server.log_tail();
-    // A signal ends the server too; then the thread that handles it ends the process.
-    let by_signal = !server.folder().exists();
-    server.stop();
-    if by_signal {
-        loop {
-            std::thread::park();
-        }
+    if server.was_stopped() {
+        return Ok(Exit::Fine.into());
     }
     let server = request.to_string();
     Err(Error::Start { server, reason: "it has ended by itself".to_owned(), log }.into())
 }
 
-fn how_to_connect(
-    product: Product,
-    url: &str,
-    port: u16,
-    folder: &dyn std::fmt::Display,
-) -> String {
+fn how_to_connect(product: Product, url: &str, port: u16, folder: &Path) -> String {
     let client = match product {
         Product::Postgres => format!("psql -h 127.0.0.1 -p {port} -U postgres"),
         Product::Cockroach => format!("psql -h 127.0.0.1 -p {port} -U root defaultdb"),
         Product::Mariadb => format!("mariadb -h 127.0.0.1 -P {port} -u root"),
         _ => format!("mysql -h 127.0.0.1 -P {port} -u root"),
     };
-    format!("target:  {url}\nclient:  {client}\nfolder:  {folder}\n")
+    format!("target:  {url}\nclient:  {client}\nfolder:  {}\n", folder.display())
 }
 
 fn run_list(format: Format) -> anyhow::Result<ExitCode> {
     let kept = kept_servers()?;
     match format {
-        Format::Json => print_json(kept.iter().map(of_kept).collect())?,
-        Format::Text if kept.is_empty() => print("no server is kept\n")?,
+        Format::Json => print_json(kept.iter().map(of_kept).collect()),
+        Format::Text if kept.is_empty() => print("no server is kept\n"),
         Format::Text => {
             let rows = kept.iter().map(|server| {
                 let version = format!("{} ({})", server.version, server.source);
                 let folder = server.folder.display().to_string();
                 [server.name.clone(), server.target.clone(), version, server.url.clone(), folder]
             });
-            print(&table(["name", "asked for", "version", "target", "folder"], rows))?;
+            print(&table(["name", "asked for", "version", "target", "folder"], rows));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Fine.into())
 }
 
 fn run_stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     let names = (!args.all).then_some(args.names.as_slice());
     for server in stop_kept(names)? {
-        print(&format!("stopped {} ({})\n", server.name, server.url))?;
+        print(&format!("stopped {} ({})\n", server.name, server.url));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Fine.into())
 }
 
 fn run_versions(format: Format) -> anyhow::Result<ExitCode> {
     let offers = offers()?;
     match format {
-        Format::Json => print_json(offers.iter().map(of_offer).collect())?,
+        Format::Json => print_json(offers.iter().map(of_offer).collect()),
         Format::Text => {
             let rows = offers.iter().map(|offer| {
                 let version = offer.version.clone().unwrap_or_else(|| "?".to_owned());
                 let state = if offer.cached { "ready" } else { "to be fetched" };
                 [offer.target.clone(), version, offer.source.to_string(), state.to_owned()]
             });
-            print(&table(["target", "version", "source", ""], rows))?;
+            print(&table(["target", "version", "source", ""], rows));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Fine.into())
 }
 
 fn of_offer(offer: &Offer) -> Value {
@@ -265,14 +252,9 @@ fn of_running(request: &Request, server: &RunningServer) -> Value {
     })
 }
 
-fn print_json(servers: Vec<Value>) -> anyhow::Result<()> {
+fn print_json(servers: Vec<Value>) {
     let document = json!({"anchorite": env!("CARGO_PKG_VERSION"), "servers": servers});
-    print(&format!("{document:#}\n"))
-}
-
-fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write the answer")
+    print(&format!("{document:#}\n"));
 }
 
 /// Columns as wide as their widest cell.
@@ -320,8 +302,7 @@ impl Drop for Spinner {
 impl Progress for Spinner {
     fn step(&self, text: &str) {
         if self.bar.is_hidden() {
-            // A log that nobody can read any more is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            tell(text);
         }
         self.bar.set_prefix(text.to_owned());
         self.bar.set_message("");

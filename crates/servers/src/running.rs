@@ -121,6 +121,11 @@ impl RunningServer {
         self.life.ended_within(limit)
     }
 
+    /// Whether [`crate::stop_all`] ended it, as opposed to an end of its own.
+    pub fn was_stopped(&self) -> bool {
+        self.folder.has_ended()
+    }
+
     /// Ends the server and removes its folder. Dropping the value does the same.
     pub fn stop(self) {
         self.folder.end();
