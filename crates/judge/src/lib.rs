@@ -18,9 +18,11 @@ pub mod holds;
 pub mod measured;
 pub mod parse;
 pub mod probe;
+mod probe_cases;
 mod token;
 
 pub use condition::{Condition, Fact, StepFact};
 pub use header::{ConditionError, shows};
 pub use measured::{Measured, Place, Seen, contradictions};
 pub use probe::{How, Observation, ObserveError, observe};
+pub use probe_cases::cases as probe_cases;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use anchorite_claims::{Anomaly, Claims, Subject};
 use anchorite_judge::condition::RowFact;
-use anchorite_judge::{Condition, Fact, Measured, StepFact, observe, probe, shows};
+use anchorite_judge::{Condition, Fact, Measured, StepFact, observe, probe, probe_cases, shows};
 use anchorite_model::{Case, ErrorClass, Product, Rows, Run};
 use common::{block, cases_folder, change_answer, error, quiet_run, read_cases, set_outcome};
 
@@ -48,6 +48,18 @@ fn the_probe_has_a_main_case_for_each_anomaly_and_runs_everywhere() {
         assert!(case.name.starts_with(anomaly.name()), "{}: {anomaly}", case.name);
         assert!(case.header.targets.is_empty() && case.header.level.is_none(), "{}", case.name);
     }
+}
+
+#[test]
+fn the_built_in_probe_is_the_folder_in_the_order_of_the_table() {
+    let built_in = probe_cases();
+    let anomalies: Vec<Anomaly> = built_in.iter().flat_map(probe::anomaly).collect();
+    assert!(anomalies.is_sorted());
+    let mut sorted = built_in;
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut folder = read_cases(&cases_folder("probe"));
+    folder.sort_by(|a, b| a.name.cmp(&b.name));
+    assert_eq!(sorted, folder);
 }
 
 #[test]
