@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anchorite_judge::ObserveError;
 use anchorite_stage::StageError;
 use anchorite_target::TargetError;
 use anchorite_target::endpoint::BadUrl;
@@ -11,6 +12,8 @@ use anchorite_target::endpoint::BadUrl;
 pub enum Exit {
     /// Done, nothing new.
     Fine = 0,
+    /// Something broke a promise that is no known issue.
+    Violation = 1,
     /// Usage error or bad input.
     BadInput = 2,
     /// The target could not be reached, prepared or started, or it was lost.
@@ -48,6 +51,9 @@ fn code_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         if cause.is::<BadInput>() || cause.is::<BadUrl>() {
             return Exit::BadInput;
+        }
+        if let Some(ObserveError::Lost { .. }) = cause.downcast_ref() {
+            return Exit::Target;
         }
         let target = match cause.downcast_ref::<StageError>() {
             Some(StageError::Interrupted) => return Exit::Interrupted,

@@ -5,6 +5,7 @@ mod files;
 mod interrupt;
 mod levels;
 mod output;
+mod probe;
 mod run;
 mod server;
 mod targets;
@@ -25,6 +26,8 @@ struct Cli {
 enum Command {
     /// Run .case files, or PostgreSQL isolation .spec files, statement by statement
     Run(run::RunArgs),
+    /// Show the classic anomaly table: what each level prevents, beside what the vendor claims
+    Probe(probe::ProbeArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
 }
@@ -32,6 +35,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
     };
     result.unwrap_or_else(|error| exit::report(&error))

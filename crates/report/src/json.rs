@@ -14,8 +14,8 @@
 //! - `level` is `default` where none was asked for and `mixed` where the sessions have their own.
 
 use anchorite_model::{
-    Answer, BlockingKnowledge, DbError, Ending, Event, Level, Notice, Outcome, Rows, Run, Value,
-    Verdict,
+    Answer, BlockingKnowledge, DbError, Ending, Event, Level, Notice, Outcome, Rows, Run,
+    TargetInfo, Value, Verdict,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -37,7 +37,7 @@ fn result(result: &RunResult) -> Json {
     let mut object = Map::new();
     object.insert("case".into(), json!(run.case.name));
     insert_some(&mut object, "title", run.case.header.title.as_deref());
-    object.insert("target".into(), target(run));
+    object.insert("target".into(), target(&run.target));
     object.insert("level".into(), json!(level_label(run)));
     object.insert("sessions".into(), sessions(run));
     object.insert("blocking".into(), blocking(&run.blocking));
@@ -51,12 +51,13 @@ fn result(result: &RunResult) -> Json {
     Json::Object(object)
 }
 
-fn target(run: &Run) -> Json {
+/// Product, version and, where there is one, variant.
+pub(crate) fn target(target: &TargetInfo) -> Json {
     let mut object = Map::new();
-    object.insert("product".into(), json!(run.target.product.name()));
-    object.insert("version".into(), json!(run.target.version));
-    if !run.target.variant.is_empty() {
-        object.insert("variant".into(), json!(run.target.variant));
+    object.insert("product".into(), json!(target.product.name()));
+    object.insert("version".into(), json!(target.version));
+    if !target.variant.is_empty() {
+        object.insert("variant".into(), json!(target.variant));
     }
     Json::Object(object)
 }

@@ -1,4 +1,4 @@
-//! Runs as text, JSON, Markdown and JUnit.
+//! Runs as text, JSON, Markdown and JUnit, and the anomaly table ([`probe`]).
 //!
 //! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone
 //! prints. The forms for people ([`text`], [`markdown`], and JUnit's `system-out`) share one
@@ -15,6 +15,7 @@ mod json;
 mod junit;
 mod markdown;
 mod markup;
+pub mod probe;
 mod result;
 mod story;
 mod style;

@@ -85,7 +85,7 @@ fn facts(run: &Run, repeats: Option<String>, out: &mut String) {
         let read_back = code(&group.read_back);
         *out += &format!("- Level read back in {}: {read_back}{remark}\n", names.join(", "));
     }
-    *out += &format!("- Blocking: {}\n", plain(&blocking_label(run)));
+    *out += &format!("- Blocking: {}\n", plain(&blocking_label(&run.blocking)));
     for source in &run.case.header.source {
         *out += &format!("- Source: {}\n", link(source));
     }
@@ -112,7 +112,8 @@ fn schedule(run: &Run, out: &mut String) {
     }
 }
 
-fn row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+/// A line of a table.
+pub(crate) fn row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     let cells: Vec<&str> = cells.collect();
     format!("| {} |\n", cells.join(" | "))
 }

@@ -100,8 +100,8 @@ pub(crate) fn level_groups(run: &Run) -> Vec<LevelGroup> {
 }
 
 /// How blocking was known, in a sentence.
-pub(crate) fn blocking_label(run: &Run) -> String {
-    match &run.blocking {
+pub(crate) fn blocking_label(blocking: &BlockingKnowledge) -> String {
+    match blocking {
         BlockingKnowledge::Asked(how) => format!("asked of the server ({how})"),
         BlockingKnowledge::Timeout { silence_ms, reason } => {
             format!("guessed: {silence_ms} ms of silence counted as blocked, because {reason}")

@@ -81,6 +81,12 @@ struct Column {
 }
 
 impl Column {
+    fn made((name, cells): (String, Vec<(Ink, String)>)) -> Self {
+        let natural = cells.iter().map(|(_, text)| width(text)).max().unwrap_or(0);
+        let natural = natural.max(width(&name));
+        Self { name, cells, right: false, floor: natural, natural }
+    }
+
     fn of(rows: &Rows, index: usize, glyphs: Glyphs) -> Self {
         let shown = || rows.rows.iter().take(ROWS_MAX).map(|row| row.get(index));
         let cells: Vec<(Ink, String)> = shown()
@@ -106,6 +112,19 @@ impl Column {
             right,
         }
     }
+}
+
+/// Cells that are made already, under their columns' names, each column as wide as what it holds;
+/// `None` if that is wider than `limit`.
+pub(crate) fn whole_grid(
+    columns: Vec<(String, Vec<(Ink, String)>)>,
+    limit: usize,
+    glyphs: Glyphs,
+) -> Option<Vec<Line>> {
+    let columns: Vec<Column> = columns.into_iter().map(Column::made).collect();
+    let widths: Vec<usize> = columns.iter().map(|column| column.natural).collect();
+    let whole = widths.iter().sum::<usize>() + GAP * columns.len().saturating_sub(1);
+    (whole <= limit).then(|| grid(&columns, &widths, glyphs))
 }
 
 /// Widths that fit into `limit`, squeezing the widest columns first; `None` if the floors are too

@@ -26,7 +26,7 @@ pub(crate) const WIDTH_MIN: usize = 40;
 /// Prose and rules do not get wider than this, however wide the terminal is.
 const PROSE_WIDTH_MAX: usize = 120;
 /// The columns that sections are indented by.
-const INDENT: usize = 2;
+pub(crate) const INDENT: usize = 2;
 /// The columns that a table is indented by below its statement.
 const TABLE_INDENT: usize = 1;
 /// The columns that a continued line of a statement is indented by.
@@ -45,11 +45,7 @@ pub struct TextOptions {
 
 /// The results as text.
 pub fn text(results: &[RunResult], options: &TextOptions) -> String {
-    let page = Page {
-        width: options.width.max(WIDTH_MIN),
-        prose: options.width.clamp(WIDTH_MIN, PROSE_WIDTH_MAX),
-        glyphs: options.glyphs,
-    };
+    let page = Page::new(options);
     let mut lines = Vec::new();
     for repeats in fold(results) {
         for (i, outcomes) in repeats.outcomes.iter().enumerate() {
@@ -67,20 +63,38 @@ pub fn text(results: &[RunResult], options: &TextOptions) -> String {
         }
         lines.extend(prose(Ink::Title, &summary(results), page.prose));
     }
+    paint(&lines, options.style)
+}
+
+/// The lines as one text.
+pub(crate) fn paint(lines: &[Line], style: Style) -> String {
     let mut out = String::new();
     for line in lines {
-        line.paint(options.style, &mut out);
+        line.paint(style, &mut out);
     }
     out
 }
 
-struct Page {
-    width: usize,
-    prose: usize,
-    glyphs: Glyphs,
+/// What is laid out on.
+pub(crate) struct Page {
+    /// The columns that there are.
+    pub width: usize,
+    /// The columns that prose may take.
+    pub prose: usize,
+    /// What lines are drawn with.
+    pub glyphs: Glyphs,
 }
 
 impl Page {
+    /// A page of the width that was asked for, within reason.
+    pub fn new(options: &TextOptions) -> Self {
+        Self {
+            width: options.width.max(WIDTH_MIN),
+            prose: options.width.clamp(WIDTH_MIN, PROSE_WIDTH_MAX),
+            glyphs: options.glyphs,
+        }
+    }
+
     fn result(&self, all: &Repeats<'_>, index: usize, one: &Outcomes<'_>, out: &mut Vec<Line>) {
         let run = &one.result.run;
         self.header(run, out);
@@ -129,11 +143,11 @@ impl Page {
         }
         let exact = matches!(run.blocking, BlockingKnowledge::Asked(_));
         let ink = if exact { Ink::Plain } else { Ink::Warning };
-        self.field("blocking", ink, &blocking_label(run), out);
+        self.field("blocking", ink, &blocking_label(&run.blocking), out);
     }
 
     /// A named line of the header.
-    fn field(&self, name: &str, ink: Ink, text: &str, out: &mut Vec<Line>) {
+    pub fn field(&self, name: &str, ink: Ink, text: &str, out: &mut Vec<Line>) {
         const NAME_WIDTH: usize = 10;
         let room = self.prose - INDENT - NAME_WIDTH;
         for (i, piece) in wrap(&visible(text), room, 0).into_iter().enumerate() {
@@ -236,7 +250,8 @@ impl Page {
         }
     }
 
-    fn indented(&self, ink: Ink, text: &str, out: &mut Vec<Line>) {
+    /// Prose behind an indent.
+    pub fn indented(&self, ink: Ink, text: &str, out: &mut Vec<Line>) {
         let lines = prose(ink, text, self.prose - INDENT);
         out.extend(lines.iter().map(|line| line.indented(INDENT)));
     }
@@ -271,12 +286,14 @@ impl Draw for Page {
     }
 }
 
-fn section(title: &str, out: &mut Vec<Line>) {
+/// An empty line and a title.
+pub(crate) fn section(title: &str, out: &mut Vec<Line>) {
     out.push(Line::default());
     out.push(Line::of(Ink::Title, title));
 }
 
-fn prose(ink: Ink, text: &str, room: usize) -> Vec<Line> {
+/// Text in lines that are not too long to follow.
+pub(crate) fn prose(ink: Ink, text: &str, room: usize) -> Vec<Line> {
     wrap(text, room, INDENT).into_iter().map(|piece| Line::of(ink, piece)).collect()
 }
 

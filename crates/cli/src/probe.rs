@@ -1,0 +1,235 @@
+//! `anchorite probe`: the classic anomaly table, claimed against observed.
+//!
+//! Idea and source: Martin Kleppmann's Hermitage, run instead of written down. The cases are built
+//! into the command, so that it needs no files. They run one after the other, each on a schema of
+//! its own, at every level that was asked for.
+//! Blind spot: one run per case and level. The stage makes runs repeatable, so a second one would
+//! say the same.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anchorite_claims::{Claims, Documented, Promise};
+use anchorite_judge::{ObserveError, observe, probe::anomaly};
+use anchorite_model::{Case, Level, Run, TargetInfo};
+use anchorite_report::probe::{self, CaseProbe, LevelProbe, Probe};
+use anchorite_stage::{Limits, RunOptions, StageError, run_case};
+use anchorite_target::{SessionOptions, Target, TargetError};
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use include_dir::{Dir, include_dir};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::levels::{LevelChoice, chosen};
+use crate::output;
+use crate::targets::{self, OpenTarget};
+
+static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../cases/probe");
+
+/// Arguments of `probe`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit code 1 means: something that is claimed as prevented was observed.
+
+Examples:
+  anchorite probe
+  anchorite probe --on sqlite:wal --on sqlite:shared-cache --format md
+  anchorite probe --on mariadb@10.11 --level rr --level ser
+  anchorite probe --on postgres://me@127.0.0.1:5432 --format html > anomalies.html")]
+pub struct ProbeArgs {
+    /// Where to run: sqlite[:wal|:shared-cache], PRODUCT[@VERSION] for a private server, or a URL; repeatable
+    #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
+    on: Vec<String>,
+    /// ru, rc, rr, si, ser, default or all; repeatable; default: all that the target has
+    #[arg(long = "level", value_name = "LEVEL")]
+    level: Vec<LevelChoice>,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What the table is shown as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+    /// Markdown for pasting
+    Md,
+    /// One HTML page that needs no other file
+    Html,
+}
+
+/// Probes every target and shows the table.
+pub fn run(arguments: &ProbeArgs) -> anyhow::Result<ExitCode> {
+    let cases = built_in_cases()?;
+    let interrupt = Interrupt::listen()?;
+    let mut probes = Vec::new();
+    let outcome = arguments.on.iter().try_for_each(|on| {
+        let open = OpenTarget::open(on)?;
+        let flag = &interrupt.flag;
+        let prober = Prober { target: open.target.as_ref(), cases: &cases, interrupt: flag };
+        interrupt.attend(|| prober.probe(&arguments.level, &mut probes))
+    });
+    // What was probed before a failure is shown all the same.
+    if !probes.is_empty() || arguments.format == Format::Json {
+        show(arguments.format, &probes);
+    }
+    outcome?;
+    let mut judged = probes.iter().flat_map(Probe::cases).map(|(_, case)| case.outcome.is_ok());
+    let exit = if probes.iter().any(|probe| probe.contradictions().next().is_some()) {
+        Exit::Violation
+    } else if judged.any(|judged| judged) {
+        Exit::Fine
+    } else {
+        Exit::NothingJudged
+    };
+    Ok(exit.into())
+}
+
+fn show(format: Format, probes: &[Probe]) {
+    let version = env!("CARGO_PKG_VERSION");
+    output::print(&match format {
+        Format::Text => probe::text(probes, &output::text_options()),
+        Format::Json => probe::json(probes, version),
+        Format::Md => probe::markdown(probes),
+        Format::Html => probe::html(probes, version),
+    });
+}
+
+/// The cases in the order of the table: by anomaly, the main one first.
+fn built_in_cases() -> anyhow::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for file in CASES.files() {
+        let path = file.path();
+        let text =
+            file.contents_utf8().with_context(|| format!("{}: not UTF-8", path.display()))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let case = Case::parse(&name, text)?;
+        cases.push((anomaly(&case)?, case));
+    }
+    cases.sort_by(|(a, x), (b, y)| (a, &x.name).cmp(&(b, &y.name)));
+    Ok(cases.into_iter().map(|(_, case)| case).collect())
+}
+
+/// Probes one target.
+struct Prober<'a> {
+    target: &'a dyn Target,
+    cases: &'a [Case],
+    interrupt: &'a Arc<AtomicBool>,
+}
+
+impl Prober<'_> {
+    /// Adds what was probed; also where that ends in an error.
+    fn probe(&self, choices: &[LevelChoice], probes: &mut Vec<Probe>) -> anyhow::Result<()> {
+        let default = self.default_level()?;
+        let mut levels: Vec<Option<Level>> = Vec::new();
+        let all = [LevelChoice::All];
+        for asked in chosen(if choices.is_empty() { &all } else { choices }, self.target) {
+            // The same level under two names (`--level default --level rr`) is probed once.
+            if !levels.iter().any(|level| level.or(default) == asked.or(default)) {
+                levels.push(asked);
+            }
+        }
+        let progress = progress(self.target.info(), levels.len() * self.cases.len());
+        let mut probe = Probe { target: self.target.info().clone(), levels: Vec::new() };
+        let outcome = levels.into_iter().try_for_each(|asked| {
+            let level = asked.or(default);
+            let mut probed = LevelProbe {
+                level,
+                is_default: level == default,
+                read_back: None,
+                blocking: None,
+                cases: Vec::new(),
+            };
+            progress.set_message(probed.name());
+            let outcome = self.cases.iter().try_for_each(|case| {
+                progress.inc(1);
+                self.case(case, asked, &mut probed)
+            });
+            if !probed.cases.is_empty() {
+                probe.levels.push(probed);
+            }
+            outcome
+        });
+        progress.finish_and_clear();
+        if !probe.levels.is_empty() {
+            probes.push(probe);
+        }
+        outcome
+    }
+
+    /// The level that a session gets when it asks for none, if it is one that the target has.
+    fn default_level(&self) -> Result<Option<Level>, TargetError> {
+        let schema = self.target.create_schema()?;
+        let lock_wait = Limits::default().lock_wait;
+        let options = SessionOptions { name: "default".to_owned(), level: None, lock_wait };
+        let words = schema.open(&options)?.level_read_back;
+        // Behind the level some targets tell more about it: `serializable (rollback journal)`.
+        let level = words.split(" (").next().unwrap_or_default().parse().ok();
+        Ok(level.filter(|level| self.target.levels().contains(level)))
+    }
+
+    /// Runs and judges one case. A case that this target cannot run is a result too.
+    fn case(
+        &self,
+        case: &Case,
+        asked: Option<Level>,
+        probed: &mut LevelProbe,
+    ) -> anyhow::Result<()> {
+        let interrupt = Arc::clone(self.interrupt);
+        let options = RunOptions { level: asked, interrupt, ..RunOptions::default() };
+        let outcome = match run_case(self.target, case, &options) {
+            Ok(run) => {
+                let outcome = observe(case, &run);
+                probed.read_back.get_or_insert(levels_read_back(&run));
+                probed.blocking.get_or_insert(run.blocking);
+                match outcome {
+                    Err(error @ ObserveError::Unrelated { .. }) => Err(error.to_string()),
+                    outcome => Ok(outcome?),
+                }
+            }
+            Err(StageError::Setup { sql, error, .. }) => {
+                Err(format!("set-up failed: {} ({}): {sql}", error.message, error.code))
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let anomaly = anomaly(case)?;
+        let info = self.target.info();
+        let documented = match probed.level {
+            Some(level) => {
+                Claims::for_product(info.product).about(info, level, anomaly, &case.name)
+            }
+            None => Documented { promise: Promise::Unspecified, claim: None },
+        };
+        let title = case.header.title.clone().unwrap_or_default();
+        let name = case.name.clone();
+        probed.cases.push(CaseProbe { name, title, anomaly, documented, outcome });
+        Ok(())
+    }
+}
+
+/// What the sessions' levels are in the server's words: one text, as all asked for the same.
+fn levels_read_back(run: &Run) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for session in &run.sessions {
+        if !words.contains(&session.level_read_back.as_str()) {
+            words.push(&session.level_read_back);
+        }
+    }
+    words.join(" / ")
+}
+
+/// A bar on standard error; none where that is no terminal.
+fn progress(target: &TargetInfo, steps: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg}");
+    let bar = ProgressBar::new(steps as u64).with_prefix(target.to_string());
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -1,0 +1,96 @@
+//! The words that every form of the table says the same way.
+
+use anchorite_claims::{Anomaly, Promise};
+use anchorite_model::BlockingKnowledge;
+
+use super::{CaseProbe, LevelProbe, Probe};
+use crate::result::counted;
+
+/// What became of a case, and by that its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// The anomaly did not happen.
+    Prevented,
+    /// It happened, and nobody has claimed otherwise.
+    Possible,
+    /// It happened although it is claimed as prevented.
+    Contradiction,
+    /// The case could not run.
+    NotRun,
+}
+
+impl Tone {
+    pub fn of(case: &CaseProbe) -> Self {
+        match &case.outcome {
+            Err(_) => Self::NotRun,
+            Ok(_) if case.contradicts() => Self::Contradiction,
+            Ok(seen) if seen.possible => Self::Possible,
+            Ok(_) => Self::Prevented,
+        }
+    }
+}
+
+/// How it was prevented, or `possible`, or `not run`.
+pub(crate) fn observed(case: &CaseProbe) -> &'static str {
+    match &case.outcome {
+        Err(_) => "not run",
+        Ok(seen) if seen.possible => "possible",
+        Ok(seen) => seen.how.name(),
+    }
+}
+
+/// What is claimed, as it is said to people.
+pub(crate) const fn claimed(promise: Promise) -> &'static str {
+    match promise {
+        Promise::Prevented => "prevented",
+        Promise::Possible => "possible",
+        Promise::Unspecified => "not said",
+    }
+}
+
+/// The anomalies with their names in words: `G0 dirty write, …`.
+pub(crate) fn anomalies() -> String {
+    let named = Anomaly::ALL.map(|anomaly| format!("{anomaly} {}", anomaly.explained()));
+    named.join(", ")
+}
+
+/// The server's words for a level, and whether it is the default.
+pub(crate) fn level_told(level: &LevelProbe) -> String {
+    let words = level.read_back.as_deref().unwrap_or("not read back, as no case could run");
+    format!("{words}{}", if level.is_default { ", the default" } else { "" })
+}
+
+/// How blocking was known at the levels, each way once.
+pub(crate) fn blocking(probe: &Probe) -> Vec<&BlockingKnowledge> {
+    let mut known = Vec::new();
+    for blocking in probe.levels.iter().filter_map(|level| level.blocking.as_ref()) {
+        if !known.contains(&blocking) {
+            known.push(blocking);
+        }
+    }
+    known
+}
+
+/// How many cases came out how, and whether something is wrong.
+pub(crate) fn summary(probe: &Probe) -> String {
+    let count =
+        |tones: &[Tone]| probe.cases().filter(|(_, case)| tones.contains(&Tone::of(case))).count();
+    let not_run = match count(&[Tone::NotRun]) {
+        0 => String::new(),
+        n => format!(", {n} not run"),
+    };
+    let wrong = match count(&[Tone::Contradiction]) {
+        0 => "nothing that is claimed as prevented was observed".to_owned(),
+        n => {
+            let counted = counted(n, "contradiction", "contradictions");
+            format!("{counted}: claimed as prevented, and observed")
+        }
+    };
+    format!(
+        "{} at {}: {} prevented, {} possible{not_run}; {wrong}",
+        counted(probe.cases().count(), "run", "runs"),
+        counted(probe.levels.len(), "level", "levels"),
+        count(&[Tone::Prevented]),
+        count(&[Tone::Possible, Tone::Contradiction]),
+    )
+}
