@@ -30,6 +30,11 @@ impl PgSession {
         self.id = id;
     }
 
+    /// The bare connection, between two statements.
+    pub fn connection(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+
     /// The bare connection, for callers that read its items one by one.
     pub fn into_connection(self) -> PgConnection {
         self.connection

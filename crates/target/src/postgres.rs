@@ -152,7 +152,7 @@ impl Schema for PgSchema {
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
-        watch(&self.endpoint, &self.info.to_string())
+        Ok(Box::new(watch(&self.endpoint, &self.info.to_string())?))
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
@@ -200,10 +200,9 @@ pub fn read_back(session: &mut dyn Session, sql: &str) -> Result<String, DbError
 }
 
 /// Opens a connection to ask who waits for whom, and asks once to see whether it may.
-pub fn watch(endpoint: &Endpoint, target: &str) -> Result<Box<dyn Watcher>, TargetError> {
-    let session = PgSession::new(dial(endpoint, &[("application_name", "anchorite")])?);
-    let mut watcher =
-        PgWatcher { session, target: target.to_owned(), deadlock_check: Duration::ZERO };
+fn watch(endpoint: &Endpoint, target: &str) -> Result<PgWatcher, TargetError> {
+    let connection = dial(endpoint, &[("application_name", "anchorite")])?;
+    let mut watcher = PgWatcher::over(connection, target);
     watcher.waits(&[watcher.session.id()], &[])?;
     shorten_deadlock_timeout(&mut watcher.session);
     let rows =
@@ -212,7 +211,7 @@ pub fn watch(endpoint: &Endpoint, target: &str) -> Result<Box<dyn Watcher>, Targ
         let timeout = Duration::from_millis(u64::try_from(timeout_ms).unwrap_or_default());
         watcher.deadlock_check = timeout + TIMER_SLACK;
     }
-    Ok(Box::new(watcher))
+    Ok(watcher)
 }
 
 /// Only a superuser may do this; without it a deadlock is just reported later.
@@ -221,13 +220,25 @@ fn shorten_deadlock_timeout(session: &mut PgSession) {
     let _ = execute(session, &sql, HOUSEKEEPING_LIMIT);
 }
 
-struct PgWatcher {
+/// Asks who waits for whom, over a connection that is otherwise free.
+pub struct PgWatcher {
     session: PgSession,
     target: String,
     deadlock_check: Duration,
 }
 
 impl PgWatcher {
+    /// Asks over this connection.
+    pub fn over(connection: PgConnection, target: &str) -> Self {
+        let session = PgSession::new(connection);
+        Self { session, target: target.to_owned(), deadlock_check: Duration::ZERO }
+    }
+
+    /// The connection, for other work between two questions.
+    pub fn connection(&mut self) -> &mut PgConnection {
+        self.session.connection()
+    }
+
     fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, TargetError> {
         let answer = execute(&mut self.session, sql, HOUSEKEEPING_LIMIT).map_err(|error| {
             TargetError::Prepare { target: self.target.clone(), reason: error.message }

@@ -19,15 +19,22 @@ use std::time::{Duration, Instant};
 
 use anchorite_model::spec::{Marker, PermutationStep, Spec};
 use anchorite_target::pg_isolation::IsolationDatabase;
-use anchorite_target::pg_wire::{PgConnection, PgItem};
+use anchorite_target::pg_wire::PgItem;
+use anchorite_target::postgres::PgWatcher;
 use anchorite_target::{ConnectionId, Watcher, wait_readable};
 
 use crate::decide::{Look, judge};
 use crate::{RunOptions, StageError};
 use actor::{Actor, Told};
 
-/// Pause before the server is asked.
-const PAUSE: Duration = Duration::from_micros(150);
+/// Bounds of the pause before the server is asked. It follows the server's pace: hardly a step that is
+/// not blocked should take longer, because a needless question takes time that the step could have.
+const PAUSE_MIN: Duration = Duration::from_micros(300);
+const PAUSE_MAX: Duration = Duration::from_millis(5);
+/// The pause in terms of the usual time of a step.
+const PAUSE_STEPS: u32 = 4;
+/// How slowly the usual time follows the last one.
+const PACE_INERTIA: u32 = 8;
 /// isolationtester's own pace: what is waiting after this long is waiting, stable or not.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// A step is cancelled after this long, and given up after twice as long.
@@ -53,21 +60,30 @@ pub fn run_spec(
     spec: &Spec,
     options: &RunOptions,
 ) -> Result<Transcript, StageError> {
-    let open = |session: &str| database.open(&format!("isolation/{}/{session}", spec.name));
-    let control = open("control connection")?;
-    let actors = spec
-        .sessions
-        .iter()
-        .map(|session| Ok(Actor::new(&session.name, open(&session.name)?)))
-        .collect::<Result<_, StageError>>()?;
+    let name = |session: &str| format!("isolation/{}/{session}", spec.name);
+    // A server forks a process for each connection: several at once take little longer than one.
+    let (control, actors) = std::thread::scope(|scope| {
+        let control = scope.spawn(|| database.control(&name("control connection")));
+        let actors: Vec<_> = spec
+            .sessions
+            .iter()
+            .map(|session| (session, scope.spawn(|| database.open(&name(&session.name)))))
+            .collect();
+        let actors = actors.into_iter().map(|(session, opening)| {
+            Ok(Actor::new(&session.name, opening.join().expect("opening does not panic")?))
+        });
+        let actors = actors.collect::<Result<Vec<_>, StageError>>()?;
+        let control = control.join().expect("opening does not panic")?;
+        Ok::<_, StageError>((control, actors))
+    })?;
     let mut theatre = Theatre {
         spec,
         control,
         actors,
-        watcher: database.watcher()?,
         options,
         waiting: Vec::new(),
         new_notice: false,
+        pace: PAUSE_MIN,
         out: opening(spec),
     };
     for permutation in spec.all_permutations() {
@@ -119,12 +135,13 @@ struct Launched {
 
 struct Theatre<'a> {
     spec: &'a Spec,
-    control: PgConnection,
+    control: PgWatcher,
     actors: Vec<Actor>,
-    watcher: Box<dyn Watcher>,
     options: &'a RunOptions,
     waiting: Vec<Launched>,
     new_notice: bool,
+    /// The usual time of a step that is not blocked.
+    pace: Duration,
     out: String,
 }
 
@@ -281,18 +298,21 @@ impl Theatre<'_> {
     ) -> Result<bool, Stop> {
         let begun = Instant::now();
         let mut cancelled = false;
+        let usual = (self.pace * PAUSE_STEPS).clamp(PAUSE_MIN, PAUSE_MAX);
         // A step that was blocked a moment ago is asked about at once.
-        let mut pause = if how.again { Duration::ZERO } else { PAUSE };
+        let mut pause = if how.again { Duration::ZERO } else { usual };
         loop {
-            if self.hear(session) {
-                return Ok(false);
-            }
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Err(StageError::Interrupted.into());
             }
-            wait_readable(&[self.actors[session].connection.fd()], pause);
-            pause = PAUSE;
+            if !self.actors[session].has_result() {
+                wait_readable(&[self.actors[session].connection.fd()], pause);
+            }
+            pause = usual;
             if self.hear(session) {
+                if !how.again {
+                    self.pace = (self.pace * (PACE_INERTIA - 1) + begun.elapsed()) / PACE_INERTIA;
+                }
                 return Ok(false);
             }
             if how.may_block && self.blocked(session, begun)? && !self.hear(session) {
@@ -332,7 +352,7 @@ impl Theatre<'_> {
         };
         let (outstanding, all) = (ids(&busy), ids(&|_| true));
         let idle: HashSet<ConnectionId> = ids(&|actor| !busy(actor)).into_iter().collect();
-        let asked = self.watcher.waits(&outstanding, &all);
+        let asked = self.control.waits(&outstanding, &all);
         let mut waits = asked.map_err(StageError::from)?;
         // isolationtester looks only at waits for sessions of the test.
         waits.retain(|wait| {
@@ -388,9 +408,10 @@ impl Theatre<'_> {
                 let actor = &mut self.actors[session];
                 (&mut actor.connection, Some((actor.name.as_str(), &mut actor.notices)))
             }
-            None => (&mut self.control, None),
+            None => (self.control.connection(), None),
         };
         connection.send(sql);
+        wait_readable(&[connection.fd()], PATIENCE);
         let mut last = None;
         loop {
             match connection.next_item() {
