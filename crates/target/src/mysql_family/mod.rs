@@ -12,7 +12,6 @@ mod schema;
 mod session;
 mod state_watch;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,26 +32,10 @@ pub(crate) use state_watch::{StateWatch, Threads};
 /// How long one statement of setting up, tidying up or watching may take.
 pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
 
-/// Things about a server that cannot be learnt by asking it.
-#[derive(Debug, Clone, Default)]
-pub struct MysqlOptions {
-    /// TiDB's log, if the server runs on this machine with `-L debug`: it tells exactly who waits for
-    /// whom, which TiDB's tables do not.
-    pub tidb_debug_log: Option<PathBuf>,
-}
-
 /// Connects to a `mysql://`, `mariadb://` or `tidb://` endpoint and finds out what answers there.
 pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
-    connect_with(endpoint, &MysqlOptions::default())
-}
-
-/// The same for a server of which more is known.
-pub fn connect_with(
-    endpoint: &Endpoint,
-    options: &MysqlOptions,
-) -> Result<Box<dyn Target>, TargetError> {
     let mut connection = Connection::open(endpoint)?;
-    let server = Server::recognise(&mut connection, endpoint, options).map_err(|error| {
+    let server = Server::recognise(&mut connection, endpoint).map_err(|error| {
         TargetError::Connect { endpoint: endpoint.to_string(), reason: error.to_string() }
     })?;
     Ok(Box::new(Family { server: Arc::new(server) }))
@@ -100,11 +83,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    fn recognise(
-        connection: &mut Connection,
-        endpoint: &Endpoint,
-        options: &MysqlOptions,
-    ) -> Result<Self, WireError> {
+    fn recognise(connection: &mut Connection, endpoint: &Endpoint) -> Result<Self, WireError> {
         let version = variable(connection, "version")?.unwrap_or_default();
         let comment = variable(connection, "version_comment")?.unwrap_or_default();
         let product = recognise_product(&version, &comment);
@@ -113,7 +92,7 @@ impl Server {
         let dialect: Box<dyn Dialect> = match product {
             Product::Mariadb => Box::new(Mariadb::recognise(connection)?),
             Product::Tidb => {
-                let tidb = Tidb::recognise(connection, options.tidb_debug_log.clone())?;
+                let tidb = Tidb::recognise(connection)?;
                 tidb.store().clone_into(&mut variant);
                 Box::new(tidb)
             }

@@ -108,11 +108,24 @@ mod tests {
         waits
     }
 
-    const BLOCKED: &str = r#"[2026/11/15 23:43:32.894 +00:00] [DEBUG] [mvcc.go:657] ["783955968 blocked by 782645248 on key 11950132756831066582"]"#;
-    const WOKEN: &str = r#"[2026/11/15 23:43:33.510 +00:00] [DEBUG] [lockwaiter.go:193] ["wakeup1txns blocked by txn782645248 keyHashes=[4700447371661251740 11950132756831066582]"]"#;
-    const TIMED_OUT: &str = r#"[2026/11/15 23:47:23.341 +00:00] [DEBUG] [2pc.go:1126] ["2PC doActionOnBatches failed"] [session=2097218] ["action type"=pessimistic_lock] [error="lock wait timeout"] [txnStartTS=783955968]"#;
-    const RETRYING: &str = r#"[2026/11/15 23:44:58.130 +00:00] [INFO] [prewrite.go:166] ["prewrite encounters lock"] [conn=15] [lock="key: {tableID=51, handle=1}, primary: {tableID=51, handle=1}, txnStartTS: 782645248, lockForUpdateTS:0, minCommitTs:0, ttl: 20000, type: PessimisticLock"]"#;
-    const CONFLICT: &str = r#"[2026/11/15 23:44:59.314 +00:00] [DEBUG] [2pc.go:535] ["2PC doActionOnBatches failed"] [conn=15] ["action type"=prewrite] [error="[kv:9007]Write conflict, txnStartTS=336728576, conflictStartTS=257823232"] [txnStartTS=336728576]"#;
+    const BLOCKED: &str = "[2026/11/15 23:43:32.894 +00:00] [DEBUG] [mvcc.go:657] \
+                           [\"783955968 blocked by 782645248 on key 11950132756831066582\"]";
+    const WOKEN: &str = "[2026/11/15 23:43:33.510 +00:00] [DEBUG] [lockwaiter.go:193] \
+                         [\"wakeup1txns blocked by txn782645248 \
+                         keyHashes=[4700447371661251740 11950132756831066582]\"]";
+    const TIMED_OUT: &str = "[2026/11/15 23:47:23.341 +00:00] [DEBUG] [2pc.go:1126] \
+                             [\"2PC doActionOnBatches failed\"] [session=2097218] \
+                             [\"action type\"=pessimistic_lock] [error=\"lock wait timeout\"] \
+                             [txnStartTS=783955968]";
+    const RETRYING: &str = "[2026/11/15 23:44:58.130 +00:00] [INFO] [prewrite.go:166] \
+                            [\"prewrite encounters lock\"] [conn=15] [lock=\"key: {tableID=51, \
+                            handle=1}, primary: {tableID=51, handle=1}, txnStartTS: 782645248, \
+                            lockForUpdateTS:0, ttl: 20000, type: PessimisticLock\"]";
+    const CONFLICT: &str = "[2026/11/15 23:44:59.314 +00:00] [DEBUG] [2pc.go:535] \
+                            [\"2PC doActionOnBatches failed\"] [conn=15] \
+                            [\"action type\"=prewrite] [error=\"[kv:9007]Write conflict, \
+                            txnStartTS=336728576, conflictStartTS=257823232\"] \
+                            [txnStartTS=336728576]";
 
     #[test]
     fn a_wait_lasts_until_it_is_granted_or_given_up() {

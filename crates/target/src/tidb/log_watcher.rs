@@ -4,16 +4,21 @@
 //! whether the holder still lives. Blind spot: GET_LOCK waits in a transaction inside the server that
 //! belongs to no connection, so its holder stays unknown.
 
+use std::error::Error;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::ddl::DdlWatch;
 use super::follow::Follower;
 use super::log::LoggedWaits;
 use super::processes::{PROCESSES, Process, processes};
 use crate::endpoint::Endpoint;
-use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, rows};
+use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, first_text, rows};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
+
+/// How long the server may take to write that it has a new connection.
+const TRACES_LIMIT: Duration = Duration::from_secs(1);
 
 pub(super) struct LogWatcher {
     connection: Connection,
@@ -24,18 +29,32 @@ pub(super) struct LogWatcher {
 }
 
 impl LogWatcher {
-    pub(super) fn open(endpoint: &Endpoint, log: &Path) -> Result<Self, String> {
-        let log = Follower::open(log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let open = || -> Result<_, Box<dyn std::error::Error>> {
-            let mut connection = Connection::open_multi(endpoint)?;
-            let ddl = DdlWatch::new(&mut connection)?;
-            let logged = LoggedWaits::default();
-            let endpoint = endpoint.to_string();
-            let mut watcher = Self { connection, endpoint, log, logged, ddl };
-            watcher.look(&[], &[])?;
-            Ok(watcher)
-        };
-        open().map_err(|error| format!("process list: {error}"))
+    /// Connects, and makes sure that the file is this server's log.
+    pub(super) fn open(endpoint: &Endpoint, log: &Path) -> Result<Self, Box<dyn Error>> {
+        let log = Follower::open(log)?;
+        let mut connection = Connection::open_multi(endpoint)?;
+        let ddl = DdlWatch::new(&mut connection)?;
+        let logged = LoggedWaits::default();
+        let endpoint = endpoint.to_string();
+        let mut watcher = Self { connection, endpoint, log, logged, ddl };
+        watcher.find_own_traces()?;
+        watcher.look(&[], &[])?;
+        Ok(watcher)
+    }
+
+    /// Waits until this connection is mentioned in the log.
+    fn find_own_traces(&mut self) -> Result<(), Box<dyn Error>> {
+        let start = Instant::now();
+        while start.elapsed() < TRACES_LIMIT {
+            let answer = self.connection.query("SELECT CONNECTION_ID()", CONTROL_LIMIT)?;
+            let trace = format!("[conn={}]", first_text(&answer).unwrap_or_default());
+            let mut is_found = false;
+            self.log.read_lines(|line| is_found |= line.contains(&trace))?;
+            if is_found {
+                return Ok(());
+            }
+        }
+        Err("the log is another server's".into())
     }
 
     fn look(

@@ -7,8 +7,8 @@
 //! Sessions run in pessimistic mode, which versions have as their default or not, and the level that is
 //! read back says so. Statements outside BEGIN … COMMIT are optimistic at first in any mode.
 //!
-//! Waits: the debug log where there is one (own servers, exact), else `information_schema.tidb_trx`, else
-//! (before 5.1) the server cannot be asked.
+//! Waits: the debug log where the server writes one that can be read here (exact), else
+//! `information_schema.tidb_trx`, else (before 5.1) the server cannot be asked.
 
 mod ddl;
 mod follow;
@@ -40,29 +40,29 @@ pub(crate) struct Tidb {
 }
 
 impl Tidb {
-    pub(crate) fn recognise(
-        connection: &mut Connection,
-        debug_log: Option<PathBuf>,
-    ) -> Result<Self, WireError> {
+    pub(crate) fn recognise(connection: &mut Connection) -> Result<Self, WireError> {
         let config = match variable(connection, "tidb_config") {
             // Without the right to read it.
             Err(WireError::Server(_)) => None,
             other => other?,
         };
-        Ok(Self { store: embedded_store(&config.unwrap_or_default()), debug_log })
+        Ok(Self::from_config(&config.unwrap_or_default()))
+    }
+
+    /// Reads the server's configuration, which is JSON.
+    fn from_config(config: &str) -> Self {
+        let config: serde_json::Value = serde_json::from_str(config).unwrap_or_default();
+        let text = |pointer| config.pointer(pointer).and_then(serde_json::Value::as_str);
+        let store = text("/store").filter(|store| *store != "tikv");
+        let is_debug = text("/log/level") == Some("debug");
+        let log = text("/log/file/filename").filter(|path| is_debug && !path.is_empty());
+        Self { store: store.unwrap_or_default().to_owned(), debug_log: log.map(PathBuf::from) }
     }
 
     /// The embedded store, whose behaviour differs from a cluster's; empty for a cluster.
     pub(crate) fn store(&self) -> &str {
         &self.store
     }
-}
-
-/// The store's name in the configuration, which is JSON; empty for TiKV.
-fn embedded_store(config: &str) -> String {
-    let store = config.split_once("\"store\"").map(|(_, rest)| rest);
-    let store = store.and_then(|rest| rest.split('"').nth(1)).unwrap_or_default();
-    if store == "tikv" { String::new() } else { store.to_owned() }
 }
 
 impl Dialect for Tidb {
@@ -105,10 +105,13 @@ impl Dialect for Tidb {
     }
 
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
-        match &self.debug_log {
-            Some(log) => Ok(Box::new(LogWatcher::open(endpoint, log)?)),
-            None => Ok(Box::new(TrxWatcher::open(endpoint)?)),
+        // The log may be on another machine, or not ours to read.
+        if let Some(log) = &self.debug_log
+            && let Ok(watcher) = LogWatcher::open(endpoint, log)
+        {
+            return Ok(Box::new(watcher));
         }
+        Ok(Box::new(TrxWatcher::open(endpoint)?))
     }
 }
 
@@ -117,14 +120,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_embedded_store_is_recognised() {
-        for (config, store) in [
-            ("{\n\t\"host\": \"127.0.0.1\",\n\t\"store\": \"unistore\",\n", "unistore"),
-            ("{\"store\":\"mocktikv\"}", "mocktikv"),
-            ("{\"store\": \"tikv\"}", ""),
-            ("", ""),
+    fn the_configuration_tells_the_store_and_the_debug_log() {
+        let log = |level: &str| {
+            format!(
+                r#"{{"store": "unistore", "log": {{"level": "{level}", "file": {{"filename": "/d/l"}}}}}}"#
+            )
+        };
+        for (config, store, debug_log) in [
+            (log("debug").as_str(), "unistore", Some("/d/l")),
+            (log("info").as_str(), "unistore", None),
+            (r#"{"store": "tikv", "log": {"level": "debug", "file": {"filename": ""}}}"#, "", None),
+            ("", "", None),
         ] {
-            assert_eq!(embedded_store(config), store);
+            let tidb = Tidb::from_config(config);
+            assert_eq!(tidb.store(), store, "{config}");
+            assert_eq!(tidb.debug_log, debug_log.map(PathBuf::from), "{config}");
         }
     }
 }

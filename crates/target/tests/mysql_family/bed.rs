@@ -1,12 +1,11 @@
 //! What every test needs: the servers, a schema of its own on each, and sessions in it.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anchorite_model::{Answer, DbError, Level, Product};
 use anchorite_target::endpoint::Endpoint;
-use anchorite_target::mysql_family::{MysqlOptions, connect_with};
+use anchorite_target::mysql_family::connect;
 use anchorite_target::{
     Reply, Schema, Session, SessionOptions, Target, Wait, Watcher, execute, wait_readable,
 };
@@ -62,9 +61,7 @@ pub fn endpoint(url: &str) -> Endpoint {
 }
 
 pub fn open_target(url: &str) -> Box<dyn Target> {
-    let tidb_debug_log = std::env::var_os("ANCHORITE_TEST_TIDB_LOG").map(PathBuf::from);
-    connect_with(&endpoint(url), &MysqlOptions { tidb_debug_log })
-        .unwrap_or_else(|error| panic!("{error}"))
+    connect(&endpoint(url)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl Bed {

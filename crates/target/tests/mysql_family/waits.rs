@@ -205,7 +205,7 @@ impl Bed {
     }
 
     fn has_tidb_log(&self) -> bool {
-        std::env::var_os("ANCHORITE_TEST_TIDB_LOG").is_some()
+        self.watcher().method().contains("log")
     }
 
     fn variable(&self, name: &str) -> String {
