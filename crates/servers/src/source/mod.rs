@@ -176,6 +176,28 @@ fn made(product: Product, program: &Path, words: &[PathBuf]) -> Result<Made, Err
 }
 
 #[cfg(test)]
+pub(crate) mod testing {
+    //! Programs that pretend.
+
+    use std::io::Write;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    /// Writes a shell script that can be executed. Another process writes it: if this one did, a child that
+    /// another thread forks at that moment would hold it open for writing, and it could not be executed.
+    pub(crate) fn write_script(path: &Path, script: &str) {
+        let mut shell = Command::new("sh")
+            .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+            .arg(path)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        shell.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        assert!(shell.wait().unwrap().success());
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
