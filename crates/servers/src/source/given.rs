@@ -23,10 +23,10 @@ pub(crate) fn find(request: &Request) -> Result<Option<Installation>, Error> {
         },
         _ => return Ok(None),
     };
-    check(request, &program).map(Some).map_err(|reason| Error::Request {
-        request: format!("{named_by} {}", program.display()),
-        reason,
-    })
+    match check(request, &program) {
+        Ok(installation) => Ok(Some(installation)),
+        Err(reason) => Err(Error::Given { named_by, program, reason }),
+    }
 }
 
 fn check(request: &Request, program: &Path) -> Result<Installation, String> {

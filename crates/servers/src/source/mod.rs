@@ -43,11 +43,10 @@ pub fn obtain(request: &Request, progress: &dyn Progress) -> Result<Installation
         match from_recipe(row, asked, progress) {
             Ok(installation) => return Ok(installation),
             Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => {
-                let reason = format!("{}: {error}", source_of(row));
-                progress.step(&reason);
-                reasons.push(reason);
+            Err(Error::Unavailable { reason, .. }) => {
+                reasons.push(format!("{}: {reason}", source_of(row)));
             }
+            Err(error) => reasons.push(format!("{}: {error}", source_of(row))),
         }
     }
     match container::find(request.product, asked) {
