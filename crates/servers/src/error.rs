@@ -14,6 +14,16 @@ pub enum Error {
         /// What was expected.
         reason: String,
     },
+    /// The program that the user named is not what was asked for.
+    #[error("{named_by} {}: {reason}", program.display())]
+    Given {
+        /// The option or variable that named it.
+        named_by: &'static str,
+        /// The program.
+        program: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// No source of this machine has it.
     #[error("{request} cannot be had on this machine: {reason}")]
     Unavailable {
@@ -72,6 +82,6 @@ impl Error {
 
     /// Whether the caller asked for something that does not exist (as opposed to a failure on the way).
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Request { .. } | Self::NotKept { .. })
+        matches!(self, Self::Request { .. } | Self::Given { .. } | Self::NotKept { .. })
     }
 }

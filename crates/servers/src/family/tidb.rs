@@ -2,17 +2,17 @@
 //!
 //! The debug log is on, because its "blocked by" lines are the only exact answer to the question who waits
 //! for whom on this store. It grows by some 350 bytes per statement, so it is rotated at [`LOG_MEGABYTES`]:
-//! whoever follows it must notice that the file was replaced.
+//! whoever follows it must notice that the file was replaced. At this log level newer versions also write
+//! every statement to a slow log, whatever the settings say; it is rotated in the same way.
 //! Blind spot: the embedded store is not TiKV; what is wrong on it alone is no evidence against TiDB.
 
 use super::{Launch, Plan};
 use crate::version::numbers;
 
 /// Size at which the log is put aside; one old log is kept.
-const LOG_MEGABYTES: u32 = 128;
+const LOG_MEGABYTES: u32 = 64;
 
-/// From this version on the slow log, which at this log level would hold every statement, is switched off by
-/// another setting.
+/// From this version on the slow log is switched off by another setting.
 const INSTANCE_SETTINGS: [u32; 2] = [6, 1];
 /// From this version on the folder for temporary files is an option.
 const TEMP_DIR_OPTION: [u32; 2] = [6, 3];

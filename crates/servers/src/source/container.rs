@@ -152,6 +152,8 @@ fn server_args(product: Product, version: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Silent;
+    use crate::source::testing::write_script;
 
     #[test]
     fn images_are_named_by_version() {
@@ -173,5 +175,32 @@ mod tests {
         }
         assert_eq!(postgres_data("17.2"), "/var/lib/postgresql/data");
         assert_eq!(postgres_data("latest"), "/var/lib/postgresql");
+    }
+
+    /// An engine that only writes down what it is told; it has no images and its containers run.
+    const ENGINE: &str = "#!/bin/sh\necho \"$@\" >> \"$(dirname \"$0\")/told\"\n\
+        case \"$1 $2\" in 'image inspect') exit 1;; 'inspect --format') echo true;; esac\n";
+
+    #[test]
+    fn a_container_is_fetched_started_and_removed_with_its_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let engine = parent.path().join("engine");
+        write_script(&engine, ENGINE);
+        let folder = OwnedFolder::create(parent.path()).unwrap();
+        let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
+        let server = (Product::Postgres, "16");
+        let image = (engine.as_path(), "postgres:16");
+        let extra = ["-c".to_owned(), "jit=off".to_owned()];
+        let container = start(&folder, server, image, 4321, &extra, &Silent).unwrap();
+        assert!(container.runs());
+        drop(folder);
+        let told = std::fs::read_to_string(parent.path().join("told")).unwrap();
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[..2], ["image inspect postgres:16", "pull postgres:16"]);
+        assert!(lines[2].starts_with(&format!("run -d --rm --name {name} ")), "{}", lines[2]);
+        assert!(
+            lines[2].contains(" postgres:16 -c fsync=off ") && lines[2].ends_with(" -c jit=off")
+        );
+        assert_eq!(lines[lines.len() - 1], format!("rm -f -v {name}"));
     }
 }

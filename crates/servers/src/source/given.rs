@@ -23,10 +23,10 @@ pub(crate) fn find(request: &Request) -> Result<Option<Installation>, Error> {
         },
         _ => return Ok(None),
     };
-    check(request, &program).map(Some).map_err(|reason| Error::Request {
-        request: format!("{named_by} {}", program.display()),
-        reason,
-    })
+    match check(request, &program) {
+        Ok(installation) => Ok(Some(installation)),
+        Err(reason) => Err(Error::Given { named_by, program, reason }),
+    }
 }
 
 fn check(request: &Request, program: &Path) -> Result<Installation, String> {
@@ -56,20 +56,13 @@ fn check(request: &Request, program: &Path) -> Result<Installation, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use crate::source::testing::write_script;
 
     fn ask(request: &str, script: Option<&str>) -> Result<Option<Installation>, Error> {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("server");
         if let Some(script) = script {
-            // A copy of a shell is not written by this process, so no thread can hold it open for writing.
-            fs::write(folder.path().join("script"), script).unwrap();
-            let copied = std::process::Command::new("cp")
-                .args([folder.path().join("script"), program.clone()])
-                .status();
-            assert!(copied.unwrap().success());
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            write_script(&program, script);
         }
         let request = Request { binary: Some(program), ..request.parse().unwrap() };
         find(&request)

@@ -43,11 +43,10 @@ pub fn obtain(request: &Request, progress: &dyn Progress) -> Result<Installation
         match from_recipe(row, asked, progress) {
             Ok(installation) => return Ok(installation),
             Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => {
-                let reason = format!("{}: {error}", source_of(row));
-                progress.step(&reason);
-                reasons.push(reason);
+            Err(Error::Unavailable { reason, .. }) => {
+                reasons.push(format!("{}: {reason}", source_of(row)));
             }
+            Err(error) => reasons.push(format!("{}: {error}", source_of(row))),
         }
     }
     match container::find(request.product, asked) {
@@ -173,6 +172,28 @@ fn made(product: Product, program: &Path, words: &[PathBuf]) -> Result<Made, Err
         reason: format!("it does not say that it is a {product} server"),
     })?;
     Ok(Made { program: program.to_owned(), version })
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Programs that pretend.
+
+    use std::io::Write;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    /// Writes a shell script that can be executed. Another process writes it: if this one did, a child that
+    /// another thread forks at that moment would hold it open for writing, and it could not be executed.
+    pub(crate) fn write_script(path: &Path, script: &str) {
+        let mut shell = Command::new("sh")
+            .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+            .arg(path)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        shell.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        assert!(shell.wait().unwrap().success());
+    }
 }
 
 #[cfg(test)]

@@ -123,8 +123,8 @@ fn programs_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(programs)
 }
 
-/// The command that is patchelf: from PATH, else fetched like the servers themselves. The fetched one is
-/// run through its own loader, because nobody could patch it.
+/// The command that is patchelf: from PATH, else fetched like the servers themselves and kept beside them. The
+/// fetched one is run through its own loader, because nobody could patch it.
 pub(crate) fn patchelf(
     workshop: &Workshop<'_>,
     archive: &Archive,
@@ -134,9 +134,18 @@ pub(crate) fn patchelf(
     if let Some(program) = tool::on_path(&["patchelf"]) {
         return Ok(vec![program]);
     }
-    let tree = workshop.folder.path().join("patchelf");
-    fs::create_dir(&tree).map_err(Error::io("create", &tree))?;
-    Apt::open(workshop.folder, archive, suite, progress)?.unpack("patchelf", &tree, progress)?;
+    let tree = workshop.place.with_file_name("patchelf");
+    if !tree.exists() {
+        let half = workshop.folder.path().join("patchelf");
+        fs::create_dir(&half).map_err(Error::io("create", &half))?;
+        Apt::open(workshop.folder, archive, suite, progress)?
+            .unpack("patchelf", &half, progress)?;
+        match fs::rename(&half, &tree) {
+            // Somebody else was faster: theirs is as good.
+            Err(_) if tree.exists() => {}
+            result => result.map_err(Error::io("create", &tree))?,
+        }
+    }
     let (loader, libraries) = loader_and_libraries(&tree)?;
     Ok(through_loader(&loader, &libraries, &tree.join("usr/bin/patchelf")))
 }

@@ -1,0 +1,115 @@
+//! Does the server live, does it hold its port, and what did it say last?
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::port::{self, Listener};
+use crate::process::Watch;
+use crate::source::container::Container;
+
+/// Lines of a log that an error message shows.
+const LOG_LINES: usize = 15;
+/// Earlier lines that sound like the reason.
+const BAD_LINES: usize = 5;
+/// Bytes at the end of a log among which those lines are looked for.
+const LAST_PART: u64 = 64 * 1024;
+/// The file in a server's folder that takes what the server prints.
+pub(crate) const LOG: &str = "log";
+
+/// What shows whether the server lives.
+#[derive(Debug)]
+pub(crate) enum Life {
+    /// A process that leads this group.
+    Process { group: u32, watch: Watch },
+    /// A container.
+    Container(Container),
+}
+
+impl Life {
+    /// Waits until the server has ended; false if the limit was reached first.
+    pub(crate) fn ended_within(&self, limit: Duration) -> bool {
+        match self {
+            Self::Process { watch, .. } => watch.ended_within(limit),
+            Self::Container(container) => !container.runs(),
+        }
+    }
+
+    /// Who listens on the port. A container's port is held by the engine, which has told us of a clash.
+    pub(crate) fn listener(&self, port: u16) -> Listener {
+        match self {
+            Self::Process { group, .. } => port::listener(port, *group),
+            Self::Container(_) => Listener::Ours,
+        }
+    }
+
+    /// The last lines of what the server printed; if it printed nothing, of the log that it wrote.
+    pub(crate) fn log_tail(&self, folder: &Path, own_log: Option<&Path>) -> String {
+        if let Self::Container(container) = self {
+            return container.log();
+        }
+        let mut lines = last_part(&folder.join(LOG));
+        if lines.is_empty() {
+            lines = own_log.map(last_part).unwrap_or_default();
+        }
+        if lines.is_empty() {
+            return "its log is empty".to_owned();
+        }
+        format!("from its log:\n  {}", excerpt(&lines).join("\n  "))
+    }
+}
+
+/// The last lines, and before them those earlier ones that sound like the reason: some servers say a lot
+/// after the error that ends them.
+fn excerpt(lines: &[String]) -> Vec<&str> {
+    let sounds_bad = |line: &&String| {
+        let line = line.to_lowercase();
+        ["error", "fatal", "panic"].iter().any(|word| line.contains(word))
+    };
+    let (earlier, last) = lines.split_at(lines.len().saturating_sub(LOG_LINES));
+    let bad: Vec<&String> = earlier.iter().filter(sounds_bad).collect();
+    let bad = &bad[bad.len().saturating_sub(BAD_LINES)..];
+    bad.iter().copied().chain(last).map(String::as_str).collect()
+}
+
+/// The lines at the end of a file that may be very long.
+fn last_part(path: &Path) -> Vec<String> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LAST_PART)))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        Ok(text)
+    };
+    let text = read().unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_long_log_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join(LOG);
+        let text: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
+        std::fs::write(&log, text).unwrap();
+        let lines = last_part(&log);
+        assert!(lines.len() < 10_000);
+        assert_eq!(lines.last().unwrap(), "line 99999");
+        assert!(last_part(&folder.path().join("no such file")).is_empty());
+    }
+
+    #[test]
+    fn the_reason_is_shown_even_if_much_was_said_after_it() {
+        let mut lines = vec!["starting".to_owned(), "[ERROR] unknown option".to_owned()];
+        lines.extend((0..100).map(|n| format!("shutting down {n}")));
+        let shown = excerpt(&lines);
+        assert_eq!(shown.len(), 1 + LOG_LINES);
+        assert_eq!((shown[0], shown[LOG_LINES]), ("[ERROR] unknown option", "shutting down 99"));
+        assert_eq!(excerpt(&lines[..2]), ["starting", "[ERROR] unknown option"]);
+    }
+}
