@@ -14,6 +14,7 @@
 //! names = ["PMP", "G-single"]     # or: cases = ["PMP-write"]
 //! claim = "prevented"             # or: possible, unspecified
 //! since = "11.6.2"                # optional, first version; before = first version no more
+//! with = "some_setting=ON"        # optional, see docs/claims.md; or: without
 //! url = "https://…"
 //! says = "Plain reads of one transaction see one snapshot."
 //! ```
@@ -27,7 +28,7 @@ use anchorite_model::{Level, Product};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Subject, Version};
+use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Setting, Subject, Version};
 
 /// The files that are built into the program.
 pub(crate) const BUILT_IN: [(&str, &str); 6] = [
@@ -96,6 +97,8 @@ struct AnomalyText {
     claim: Spanned<String>,
     since: Option<Spanned<String>>,
     before: Option<Spanned<String>>,
+    with: Option<String>,
+    without: Option<String>,
     url: Spanned<String>,
     says: Spanned<String>,
 }
@@ -235,9 +238,23 @@ impl Source<'_> {
             promise: self.promise(&text.claim)?,
             since: text.since.as_ref().map(|since| self.read(since)).transpose()?,
             before: text.before.as_ref().map(|before| self.read(before)).transpose()?,
+            setting: self.setting(spanned)?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
         })
+    }
+
+    fn setting(self, spanned: &Spanned<AnomalyText>) -> Result<Option<Setting>, ClaimsError> {
+        let text = spanned.get_ref();
+        match (text.with.clone(), text.without.clone()) {
+            (None, None) => Ok(None),
+            (Some(read_back), None) => Ok(Some(Setting { read_back, is_on: true })),
+            (None, Some(read_back)) => Ok(Some(Setting { read_back, is_on: false })),
+            (Some(_), Some(_)) => {
+                let reason = "expected either with = \"...\" or without = \"...\"".to_owned();
+                Err(self.error(spanned.span(), reason))
+            }
+        }
     }
 
     fn promise(self, text: &Spanned<String>) -> Result<Promise, ClaimsError> {

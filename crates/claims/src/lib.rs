@@ -6,7 +6,7 @@
 //! questions ([`Claims::about`]): is this anomaly prevented at this level of this server?
 //!
 //! Assumption: the vendor's page was read right. Blind spot: behaviour that depends on settings which
-//! are neither a version nor a variant of the target.
+//! are neither a version nor a variant of the target, nor read back with a session's level.
 
 mod anomaly;
 mod file;
@@ -51,6 +51,15 @@ pub enum Subject {
     Case(String),
 }
 
+/// A setting of which versions only change the default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// What a session reads back beside its level where it is on (`innodb_snapshot_isolation=ON`).
+    pub read_back: String,
+    /// Whether the claim is about sessions with it, or about those without.
+    pub is_on: bool,
+}
+
 /// One line of a claims file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
@@ -62,6 +71,8 @@ pub struct Claim {
     pub since: Option<Version>,
     /// Before this version; `None` = until today.
     pub before: Option<Version>,
+    /// The setting that decides instead of the version, where a session has told its settings.
+    pub setting: Option<Setting>,
     /// The vendor's page.
     pub url: String,
     /// What it says, in our words.
@@ -139,7 +150,8 @@ impl Claims {
     }
 
     /// What is promised about an anomaly, as the given case provokes it, at a level of a target.
-    /// What is said of the case beats what is said of its anomaly.
+    /// What is said of the case beats what is said of its anomaly. Settings are those that the
+    /// target's version has by default.
     pub fn about(
         &self,
         target: &TargetInfo,
@@ -147,29 +159,59 @@ impl Claims {
         anomaly: Anomaly,
         case: &str,
     ) -> Documented<'_> {
+        self.find(target, level, None, anomaly, case)
+    }
+
+    /// The same for a session that has read its level back in these words, which tell its settings.
+    pub fn about_session(
+        &self,
+        target: &TargetInfo,
+        level: Level,
+        read_back: &str,
+        anomaly: Anomaly,
+        case: &str,
+    ) -> Documented<'_> {
+        self.find(target, level, Some(read_back), anomaly, case)
+    }
+
+    fn find(
+        &self,
+        target: &TargetInfo,
+        level: Level,
+        read_back: Option<&str>,
+        anomaly: Anomaly,
+        case: &str,
+    ) -> Documented<'_> {
+        let holds = |claim: &Claim| claim.holds(&Version::of(target), read_back);
         let claim = self
             .level(level)
             .filter(|claims| claims.is_offered_by(target))
             .and_then(|claims| self.level(claims.same_as.unwrap_or(level)))
-            .and_then(|claims| claims.about(&Version::of(target), anomaly, case));
+            .and_then(|claims| claims.about(holds, anomaly, case));
         let promise = claim.map_or(Promise::Unspecified, |claim| claim.promise);
         Documented { promise, claim }
     }
 }
 
 impl LevelClaims {
-    fn about(&self, version: &Version, anomaly: Anomaly, case: &str) -> Option<&Claim> {
+    fn about(
+        &self,
+        holds: impl Fn(&Claim) -> bool,
+        anomaly: Anomaly,
+        case: &str,
+    ) -> Option<&Claim> {
         let find = |wanted: &Subject| {
-            self.claims
-                .iter()
-                .find(|claim| claim.covers(version) && claim.subjects.contains(wanted))
+            self.claims.iter().find(|claim| holds(claim) && claim.subjects.contains(wanted))
         };
         find(&Subject::Case(case.to_owned())).or_else(|| find(&Subject::Anomaly(anomaly)))
     }
 }
 
 impl Claim {
-    fn covers(&self, version: &Version) -> bool {
+    fn holds(&self, version: &Version, read_back: Option<&str>) -> bool {
+        if let (Some(setting), Some(words)) = (&self.setting, read_back) {
+            return words.contains(&setting.read_back) == setting.is_on;
+        }
         self.since.as_ref().is_none_or(|since| version >= since)
             && self.before.as_ref().is_none_or(|before| version < before)
     }

@@ -60,6 +60,20 @@ fn a_version_changes_what_is_claimed() {
 }
 
 #[test]
+fn a_session_is_held_to_its_settings_and_not_to_the_version() {
+    let claims = Claims::for_product(Product::Mariadb);
+    let said = |version, words| {
+        let target = target(Product::Mariadb, version, "");
+        claims.about_session(&target, Level::RepeatableRead, words, Anomaly::P4, "P4").promise
+    };
+    for version in ["10.11.19-MariaDB", "11.8.6-MariaDB"] {
+        assert_eq!(said(version, "REPEATABLE-READ"), Promise::Unspecified);
+        let on = "REPEATABLE-READ (innodb_snapshot_isolation=ON)";
+        assert_eq!(said(version, on), Promise::Prevented);
+    }
+}
+
+#[test]
 fn a_case_differs_from_its_anomaly_where_the_vendor_says_so() {
     let mysql = target(Product::Mysql, "9.7.4", "");
     assert_eq!(promise(&mysql, Level::RepeatableRead, "PMP"), Promise::Prevented);
@@ -110,7 +124,7 @@ fn a_complete_file_is_accepted() {
 }
 
 /// What is replaced in the valid file, by what, and where and how that is refused.
-const BROKEN: [(&str, &str, &str); 17] = [
+const BROKEN: [(&str, &str, &str); 18] = [
     ("product = \"mysql\"", "product = \"mysq\"", "x.toml:1: unknown product 'mysq'"),
     ("offered = true\n", "", "x.toml:3: missing field `offered`"),
     ("spelling", "speling", "x.toml:5: unknown field `speling`"),
@@ -142,6 +156,7 @@ const BROKEN: [(&str, &str, &str); 17] = [
         "x.toml:3: 'serializable' says nothing",
     ),
     ("names = ", "cases = [\"G0\"]\nnames = ", "x.toml:10: expected either names"),
+    ("names = ", "with = \"a\"\nwithout = \"b\"\nnames = ", "x.toml:10: expected either with"),
     (
         "offered = true",
         "offered = false",

@@ -38,7 +38,7 @@ Examples:
   anchorite probe
   anchorite probe --on sqlite:wal --on sqlite:shared-cache --format md
   anchorite probe --on mariadb@10.11 --level rr --level ser
-  anchorite probe --on postgres://me@127.0.0.1:5432 --format html > anomalies.html")]
+  anchorite probe --on postgres@15 --format html > anomalies.html")]
 pub struct ProbeArgs {
     /// Where to run: sqlite[:wal|:shared-cache], PRODUCT[@VERSION] for a private server, or a URL; repeatable
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
@@ -200,11 +200,13 @@ impl Prober<'_> {
         };
         let anomaly = anomaly(case)?;
         let info = self.target.info();
-        let documented = match probed.level {
-            Some(level) => {
-                Claims::for_product(info.product).about(info, level, anomaly, &case.name)
+        let claims = Claims::for_product(info.product);
+        let documented = match (probed.level, &probed.read_back) {
+            (Some(level), Some(words)) => {
+                claims.about_session(info, level, words, anomaly, &case.name)
             }
-            None => Documented { promise: Promise::Unspecified, claim: None },
+            (Some(level), None) => claims.about(info, level, anomaly, &case.name),
+            (None, _) => Documented { promise: Promise::Unspecified, claim: None },
         };
         let title = case.header.title.clone().unwrap_or_default();
         let name = case.name.clone();
