@@ -11,14 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anchorite_claims::{Claims, Documented, Promise};
-use anchorite_judge::{ObserveError, observe, probe::anomaly};
+use anchorite_judge::{ObserveError, observe, probe::anomaly, probe_cases};
 use anchorite_model::{Case, Level, Run, TargetInfo};
 use anchorite_report::probe::{self, CaseProbe, LevelProbe, Probe};
 use anchorite_stage::{Limits, RunOptions, StageError, run_case};
 use anchorite_target::{SessionOptions, Target, TargetError};
-use anyhow::Context;
 use clap::{Args, ValueEnum};
-use include_dir::{Dir, include_dir};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit::Exit;
@@ -26,8 +24,6 @@ use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::output;
 use crate::targets::{self, OpenTarget};
-
-static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../cases/probe");
 
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
@@ -66,7 +62,7 @@ enum Format {
 
 /// Probes every target and shows the table.
 pub fn run(arguments: &ProbeArgs) -> anyhow::Result<ExitCode> {
-    let cases = built_in_cases()?;
+    let cases = probe_cases();
     let interrupt = Interrupt::listen()?;
     let mut probes = Vec::new();
     let outcome = arguments.on.iter().try_for_each(|on| {
@@ -99,21 +95,6 @@ fn show(format: Format, probes: &[Probe]) {
         Format::Md => probe::markdown(probes),
         Format::Html => probe::html(probes, version),
     });
-}
-
-/// The cases in the order of the table: by anomaly, the main one first.
-fn built_in_cases() -> anyhow::Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for file in CASES.files() {
-        let path = file.path();
-        let text =
-            file.contents_utf8().with_context(|| format!("{}: not UTF-8", path.display()))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let case = Case::parse(&name, text)?;
-        cases.push((anomaly(&case)?, case));
-    }
-    cases.sort_by(|(a, x), (b, y)| (a, &x.name).cmp(&(b, &y.name)));
-    Ok(cases.into_iter().map(|(_, case)| case).collect())
 }
 
 /// Probes one target.

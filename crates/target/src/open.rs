@@ -26,7 +26,8 @@ pub enum OpenError {
 /// Opens the target that `text` names.
 pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
     if let Some(variant) = sqlite_variant(text) {
-        return Ok(Box::new(Sqlite::connect(variant)?));
+        let sqlite = Sqlite::connect(variant);
+        return Ok(Box::new(sqlite.map_err(|_| OpenError::UnknownScheme(text.to_owned()))?));
     }
     let endpoint = Endpoint::parse(text)?;
     Ok(match endpoint.scheme.as_str() {
