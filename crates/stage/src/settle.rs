@@ -175,7 +175,10 @@ impl Stage<'_> {
                 false
             }
             Look::Outsiders(_) => begun.elapsed() >= self.options.limits.outsider,
-            Look::Stable => self.last_end.is_none_or(|end| end.elapsed() >= grant_delay),
+            // A statement that was sent after the end cannot be one that the end set free.
+            Look::Stable => self.last_end.is_none_or(|end| {
+                end.elapsed() >= grant_delay || self.pending().all(|pending| pending.since > end)
+            }),
         };
         settled.then_some(waits)
     }
