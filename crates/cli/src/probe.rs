@@ -117,7 +117,8 @@ impl Prober<'_> {
             }
         }
         let progress = progress(self.target.info(), levels.len() * self.cases.len());
-        let mut probe = Probe { target: self.target.info().clone(), levels: Vec::new() };
+        let mut probe =
+            Probe { target: self.target.info().clone(), levels: Vec::new(), incomplete: None };
         let outcome = levels.into_iter().try_for_each(|asked| {
             let level = asked.or(default);
             let mut probed = LevelProbe {
@@ -139,6 +140,7 @@ impl Prober<'_> {
         });
         progress.finish_and_clear();
         if !probe.levels.is_empty() {
+            probe.incomplete = outcome.as_ref().err().map(ToString::to_string);
             probes.push(probe);
         }
         outcome
