@@ -50,7 +50,8 @@ says = "Every read locks."
 names = ["G0", "G1a", "G1b", "G1c", "OTV", "PMP", "P4", "G-single", "G2-item", "G2"]
 claim = "prevented"
 url = "https://db.example/levels"
-says = "Every read is a locking read, so nobody changes what a running transaction has read, and what would have to wait for itself is a deadlock."
+says = """Every read is a locking read, so nobody changes what a running transaction has read,
+and what would have to wait for itself is a deadlock."""
 "#;
 
 fn target() -> TargetInfo {
