@@ -76,15 +76,18 @@ pub fn run(arguments: &ProbeArgs) -> anyhow::Result<ExitCode> {
         show(arguments.format, &probes);
     }
     outcome?;
+    Ok(exit_of(&probes).into())
+}
+
+fn exit_of(probes: &[Probe]) -> Exit {
     let mut judged = probes.iter().flat_map(Probe::cases).map(|(_, case)| case.outcome.is_ok());
-    let exit = if probes.iter().any(|probe| probe.contradictions().next().is_some()) {
+    if probes.iter().any(|probe| probe.contradictions().next().is_some()) {
         Exit::Violation
     } else if judged.any(|judged| judged) {
         Exit::Fine
     } else {
         Exit::NothingJudged
-    };
-    Ok(exit.into())
+    }
 }
 
 fn show(format: Format, probes: &[Probe]) {
@@ -117,7 +120,8 @@ impl Prober<'_> {
             }
         }
         let progress = progress(self.target.info(), levels.len() * self.cases.len());
-        let mut probe = Probe { target: self.target.info().clone(), levels: Vec::new() };
+        let mut probe =
+            Probe { target: self.target.info().clone(), levels: Vec::new(), incomplete: None };
         let outcome = levels.into_iter().try_for_each(|asked| {
             let level = asked.or(default);
             let mut probed = LevelProbe {
@@ -139,6 +143,7 @@ impl Prober<'_> {
         });
         progress.finish_and_clear();
         if !probe.levels.is_empty() {
+            probe.incomplete = outcome.as_ref().err().map(ToString::to_string);
             probes.push(probe);
         }
         outcome
@@ -214,5 +219,58 @@ fn progress(target: &TargetInfo, steps: usize) -> ProgressBar {
     match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Probes the case on SQLite.
+    fn probed(text: &str) -> Vec<Probe> {
+        let open = OpenTarget::open("sqlite").expect("SQLite is built in");
+        let cases = [Case::parse("G0", text).expect("a valid case")];
+        let interrupt = Arc::default();
+        let prober = Prober { target: open.target.as_ref(), cases: &cases, interrupt: &interrupt };
+        let mut probes = Vec::new();
+        prober.probe(&[], &mut probes).expect("a probe");
+        probes
+    }
+
+    /// Why the only case could not run.
+    fn reason(probes: &[Probe]) -> &str {
+        let (_, case) = probes[0].cases().next().expect("one case");
+        case.outcome.as_ref().expect_err("it could not run")
+    }
+
+    #[test]
+    fn what_is_claimed_as_prevented_and_shows_is_a_violation() {
+        let probes = probed("-- anomaly: G0\n-- shows: step 1 succeeds\n/* t1 */ SELECT 1;\n");
+        assert_eq!(probes[0].contradictions().count(), 1);
+        assert_eq!(exit_of(&probes), Exit::Violation);
+    }
+
+    #[test]
+    fn what_is_prevented_is_fine() {
+        let probes = probed("-- anomaly: G0\n-- shows: step 1 fails\n/* t1 */ SELECT 1;\n");
+        assert_eq!(exit_of(&probes), Exit::Fine);
+    }
+
+    #[test]
+    fn a_set_up_that_the_target_refuses_is_told_and_judges_nothing() {
+        let probes = probed(
+            "-- anomaly: G0\n-- shows: step 1 fails\n/* setup */ CREATE CHAOS;\n/* t1 */ SELECT 1;\n",
+        );
+        assert!(reason(&probes).starts_with("set-up failed: "), "{}", reason(&probes));
+        assert!(reason(&probes).ends_with(": CREATE CHAOS"), "{}", reason(&probes));
+        assert_eq!(exit_of(&probes), Exit::NothingJudged);
+    }
+
+    #[test]
+    fn a_statement_that_fails_for_another_reason_is_told_and_judges_nothing() {
+        let probes =
+            probed("-- anomaly: G0\n-- shows: step 1 succeeds\n/* t1 */ SELECT * FROM nowhere;\n");
+        assert!(reason(&probes).contains("another reason than isolation"), "{}", reason(&probes));
+        assert_eq!(exit_of(&probes), Exit::NothingJudged);
     }
 }

@@ -50,10 +50,11 @@ struct Section<'a> {
 impl Section<'_> {
     fn section(&self) -> Markup {
         let probe = self.sheet.probe;
+        let wrong = probe.incomplete.is_some() || probe.contradictions().next().is_some();
         markup! {
             section {
                 h1 { "Anomalies on " (visible(&probe.target.to_string())) }
-                p.summary.wrong[probe.contradictions().next().is_some()] { (summary(probe)) "." }
+                p.summary.wrong[wrong] { (summary(probe)) "." }
                 (self.contradictions())
                 (self.main_table())
                 (legend())

@@ -33,6 +33,8 @@ pub struct Probe {
     pub target: TargetInfo,
     /// Level by level, in the order in which they ran.
     pub levels: Vec<LevelProbe>,
+    /// Why the probe stopped before its end, if it did.
+    pub incomplete: Option<String>,
 }
 
 /// What was probed at one level.

@@ -59,9 +59,10 @@ impl Drawing<'_> {
         self.not_run(out);
         self.sources(out);
         out.push(Line::default());
-        let wrong = self.sheet.probe.contradictions().next().is_some();
+        let probe = self.sheet.probe;
+        let wrong = probe.incomplete.is_some() || probe.contradictions().next().is_some();
         let ink = if wrong { Ink::Bad } else { Ink::Title };
-        out.extend(prose(ink, &summary(self.sheet.probe), self.page.prose));
+        out.extend(prose(ink, &summary(probe), self.page.prose));
     }
 
     fn header(&self, out: &mut Vec<Line>) {

@@ -4,6 +4,7 @@ use anchorite_claims::{Anomaly, Promise};
 use anchorite_model::BlockingKnowledge;
 
 use super::{CaseProbe, LevelProbe, Probe};
+use crate::escape::visible;
 use crate::result::counted;
 
 /// What became of a case, and by that its colour.
@@ -86,8 +87,12 @@ pub(crate) fn summary(probe: &Probe) -> String {
             format!("{counted}: claimed as prevented, and observed")
         }
     };
+    let incomplete = match &probe.incomplete {
+        None => String::new(),
+        Some(reason) => format!("INCOMPLETE ({}): ", visible(reason)),
+    };
     format!(
-        "{} at {}: {} prevented, {} possible{not_run}; {wrong}",
+        "{incomplete}{} at {}: {} prevented, {} possible{not_run}; {wrong}",
         counted(probe.cases().count(), "run", "runs"),
         counted(probe.levels.len(), "level", "levels"),
         count(&[Tone::Prevented]),
