@@ -23,16 +23,17 @@ pub(crate) const LOG: &str = "log";
 pub(crate) enum Life {
     /// A process that leads this group.
     Process { group: u32, watch: Watch },
-    /// A container.
-    Container(Container),
+    /// A container, and the engine's command that waits for its end.
+    Container { container: Container, watch: Watch },
 }
 
 impl Life {
     /// Waits until the server has ended; false if the limit was reached first.
     pub(crate) fn ended_within(&self, limit: Duration) -> bool {
         match self {
-            Self::Process { watch, .. } => watch.ended_within(limit),
-            Self::Container(container) => !container.runs(),
+            Self::Process { watch, .. } | Self::Container { watch, .. } => {
+                watch.ended_within(limit)
+            }
         }
     }
 
@@ -40,13 +41,13 @@ impl Life {
     pub(crate) fn listener(&self, port: u16) -> Listener {
         match self {
             Self::Process { group, .. } => port::listener(port, *group),
-            Self::Container(_) => Listener::Ours,
+            Self::Container { .. } => Listener::Ours,
         }
     }
 
     /// The last lines of what the server printed; if it printed nothing, of the log that it wrote.
     pub(crate) fn log_tail(&self, folder: &Path, own_log: Option<&Path>) -> String {
-        if let Self::Container(container) = self {
+        if let Self::Container { container, .. } = self {
             return container.log();
         }
         let mut lines = last_part(&folder.join(LOG));
