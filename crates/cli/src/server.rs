@@ -217,7 +217,10 @@ fn run_stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
 fn run_versions(format: Format) -> anyhow::Result<ExitCode> {
     let offers = offers()?;
     match format {
-        Format::Json => print_json(offers.iter().map(of_offer).collect()),
+        Format::Json => {
+            let kept = kept_servers()?;
+            print_json(offers.iter().map(|offer| of_offer(offer, &kept)).collect());
+        }
         Format::Text => {
             let rows = offers.iter().map(|offer| {
                 let version = offer.version.clone().unwrap_or_else(|| "?".to_owned());
@@ -230,18 +233,23 @@ fn run_versions(format: Format) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-fn of_offer(offer: &Offer) -> Value {
+fn of_offer(offer: &Offer, kept: &[Kept]) -> Value {
+    let running = kept.iter().find(|server| server.target == offer.target).map(running);
     json!({
         "target": offer.target, "version": offer.version, "source": offer.source.name(),
-        "cached": offer.cached, "running": null,
+        "cached": offer.cached, "running": running,
     })
 }
 
 fn of_kept(kept: &Kept) -> Value {
     json!({
         "target": kept.target, "version": kept.version, "source": kept.source, "cached": true,
-        "running": {"url": kept.url, "pid": kept.pid, "folder": kept.folder, "name": kept.name},
+        "running": running(kept),
     })
+}
+
+fn running(kept: &Kept) -> Value {
+    json!({"url": kept.url, "pid": kept.pid, "folder": kept.folder, "name": kept.name})
 }
 
 fn of_running(request: &Request, server: &RunningServer) -> Value {
@@ -357,7 +365,7 @@ mod tests {
             cached: false,
         };
         let expected = r#"{"target":"mysql@9.7","version":null,"source":"debian","cached":false,"running":null}"#;
-        assert_eq!(of_offer(&offer).to_string(), expected);
+        assert_eq!(of_offer(&offer, &[]).to_string(), expected);
     }
 
     #[test]

@@ -6,9 +6,9 @@
 //! Trap: PostgreSQL started by root runs as another user, who cannot reach a cache in root's home. Such
 //! entries go to the system's cache folder instead.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -118,7 +118,7 @@ impl Cache {
             entry: folder.path().join("entry"),
             place: self.place(key),
         };
-        fs::create_dir(&workshop.entry).map_err(Error::io("create", &workshop.entry))?;
+        make_folder(&workshop.entry)?;
         let made = make(&workshop)?;
         let manifest = Manifest {
             product: product.name().to_owned(),
@@ -193,10 +193,16 @@ pub(crate) fn user_folder(own: &str, xdg: &str, home_part: &str) -> Result<PathB
     Ok(base.join("anchorite"))
 }
 
-/// Makes a folder with those above it. Readable for all: a server that runs as another user needs it.
+/// Makes a folder with those above it. Readable for all, whatever the umask: a server that runs as another
+/// user needs it.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o755).create(path).map_err(Error::io("create", path))
+    if path.is_dir() {
+        return Ok(());
+    }
+    let readable = fs::Permissions::from_mode(0o755);
+    fs::create_dir_all(path)
+        .and_then(|()| fs::set_permissions(path, readable))
+        .map_err(Error::io("create", path))
 }
 
 #[cfg(test)]

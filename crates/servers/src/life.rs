@@ -23,16 +23,17 @@ pub(crate) const LOG: &str = "log";
 pub(crate) enum Life {
     /// A process that leads this group.
     Process { group: u32, watch: Watch },
-    /// A container.
-    Container(Container),
+    /// A container, and the engine's command that waits for its end.
+    Container { container: Container, watch: Watch },
 }
 
 impl Life {
     /// Waits until the server has ended; false if the limit was reached first.
     pub(crate) fn ended_within(&self, limit: Duration) -> bool {
         match self {
-            Self::Process { watch, .. } => watch.ended_within(limit),
-            Self::Container(container) => !container.runs(),
+            Self::Process { watch, .. } | Self::Container { watch, .. } => {
+                watch.ended_within(limit)
+            }
         }
     }
 
@@ -40,13 +41,13 @@ impl Life {
     pub(crate) fn listener(&self, port: u16) -> Listener {
         match self {
             Self::Process { group, .. } => port::listener(port, *group),
-            Self::Container(_) => Listener::Ours,
+            Self::Container { .. } => Listener::Ours,
         }
     }
 
     /// The last lines of what the server printed; if it printed nothing, of the log that it wrote.
     pub(crate) fn log_tail(&self, folder: &Path, own_log: Option<&Path>) -> String {
-        if let Self::Container(container) = self {
+        if let Self::Container { container, .. } = self {
             return container.log();
         }
         let mut lines = last_part(&folder.join(LOG));
@@ -60,8 +61,8 @@ impl Life {
     }
 }
 
-/// The last lines, and before them those earlier ones that sound like the reason: some servers say a lot
-/// after the error that ends them.
+/// The last lines, and before them those earlier ones that sound like the reason, and the first one: some
+/// servers say a lot after the error that ends them, others explain all their options.
 fn excerpt(lines: &[String]) -> Vec<&str> {
     let sounds_bad = |line: &&String| {
         let line = line.to_lowercase();
@@ -70,7 +71,8 @@ fn excerpt(lines: &[String]) -> Vec<&str> {
     let (earlier, last) = lines.split_at(lines.len().saturating_sub(LOG_LINES));
     let bad: Vec<&String> = earlier.iter().filter(sounds_bad).collect();
     let bad = &bad[bad.len().saturating_sub(BAD_LINES)..];
-    bad.iter().copied().chain(last).map(String::as_str).collect()
+    let first = earlier.first().filter(|first| !bad.contains(first));
+    first.into_iter().chain(bad.iter().copied()).chain(last).map(String::as_str).collect()
 }
 
 /// The lines at the end of a file that may be very long.
@@ -108,8 +110,9 @@ mod tests {
         let mut lines = vec!["starting".to_owned(), "[ERROR] unknown option".to_owned()];
         lines.extend((0..100).map(|n| format!("shutting down {n}")));
         let shown = excerpt(&lines);
-        assert_eq!(shown.len(), 1 + LOG_LINES);
-        assert_eq!((shown[0], shown[LOG_LINES]), ("[ERROR] unknown option", "shutting down 99"));
+        assert_eq!(shown.len(), 2 + LOG_LINES);
+        assert_eq!(shown[..2], ["starting", "[ERROR] unknown option"]);
+        assert_eq!(shown[1 + LOG_LINES], "shutting down 99");
         assert_eq!(excerpt(&lines[..2]), ["starting", "[ERROR] unknown option"]);
     }
 }

@@ -107,12 +107,18 @@ mod tests {
 
     #[test]
     fn only_listening_sockets_that_loopback_reaches_count() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
-            0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1 0 100 0 0 10 0\n\
-            1: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 222 1 0 100 0 0 10 0\n\
-            2: 0A00000A:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 333 1 0 100 0 0 10 0\n\
-            3: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 444 1 0 100 0 0 10 0\n\
-            4: 00000000:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 555 1 0 100 0 0 10 0\n";
-        assert_eq!(listening_inodes(table, 8080), ["111", "444"]);
+        let rest = "00000000:00000000 00:00000000 00000000 0 0";
+        let rows = [
+            ("0100007F:1F90", "0A", 111),
+            ("0100007F:1F90", "01", 222),
+            ("0A00000A:1F90", "0A", 333),
+            ("00000000:1F90", "0A", 444),
+            ("00000000:1F91", "0A", 555),
+        ];
+        let mut table = "  sl  local_address rem_address st ... inode\n".to_owned();
+        for (address, state, inode) in rows {
+            table += &format!("   0: {address} 00000000:0000 {state} {rest} {inode} 1 0 100\n");
+        }
+        assert_eq!(listening_inodes(&table, 8080), ["111", "444"]);
     }
 }

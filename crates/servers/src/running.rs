@@ -102,7 +102,7 @@ fn start_with(
     let (endpoint, version, life) = starter.start()?;
     let pid = match &life {
         Life::Process { group, .. } => Some(*group),
-        Life::Container(container) => container.pid(),
+        Life::Container { container, .. } => container.pid(),
     };
     Ok(RunningServer { endpoint, version, installation, pid, life, folder })
 }

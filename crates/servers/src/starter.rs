@@ -177,7 +177,8 @@ impl Starter<'_> {
         let what = (*product, version.as_str());
         let container =
             container::start(self.folder, what, (engine, image), port, extra_args, *progress)?;
-        Ok((self.endpoint(port, None, None), Life::Container(container)))
+        let watch = self.folder.spawn(container.waiting(), None)?.watch;
+        Ok((self.endpoint(port, None, None), Life::Container { container, watch }))
     }
 
     fn endpoint(&self, port: u16, socket: Option<PathBuf>, log: Option<PathBuf>) -> Endpoint {

@@ -32,6 +32,7 @@ pub(crate) fn launch(plan: &Plan<'_>, port: u16) -> Launch {
     if numbers[..] >= TEMP_DIR_OPTION[..] {
         option("-temp-dir", plan.in_run("tmp"));
     }
+    option("-L", "debug".to_owned());
     args.extend(settings());
     Launch {
         args,
@@ -46,9 +47,7 @@ pub(crate) fn launch(plan: &Plan<'_>, port: u16) -> Launch {
 /// Settings that do not depend on where the server is: also for containers.
 pub(crate) fn settings() -> Vec<String> {
     // Without `-lease 0s` a DDL statement may end half a minute after its blocker.
-    ["-store", "unistore", "-report-status=false", "-L", "debug", "-lease", "0s"]
-        .map(str::to_owned)
-        .to_vec()
+    ["-store", "unistore", "-report-status=false", "-lease", "0s"].map(str::to_owned).to_vec()
 }
 
 fn configuration(numbers: &[u32]) -> String {

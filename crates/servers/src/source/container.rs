@@ -4,9 +4,10 @@
 //! container is named after its owner, publishes one loopback port, keeps its data in memory and is removed
 //! at the end; a container whose owner was killed is removed by the next start.
 //! Assumption: the images' entry points pass arguments on to the server.
-//! Blind spot: there is no process of ours to watch, so the engine is asked instead, which takes longer.
+//! Blind spot: the server is no process of ours; what is watched is the engine's own `wait` command.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anchorite_model::Product;
 
@@ -33,6 +34,14 @@ impl Container {
     pub(crate) fn runs(&self) -> bool {
         let format = ["inspect", "--format", "{{.State.Running}}", &self.name];
         tool::ask(&self.engine, format).is_some_and(|(_, output)| output.trim() == "true")
+    }
+
+    /// The command that ends when the container ends.
+    pub(crate) fn waiting(&self) -> Command {
+        let mut command = Command::new(&self.engine);
+        command.args(["wait", &self.name]).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
     }
 
     /// The number of its first process on this machine, if the engine tells.
@@ -87,7 +96,7 @@ pub(crate) fn start(
     progress: &dyn Progress,
 ) -> Result<Container, Error> {
     let engine_command = |args: &[String]| {
-        let mut command = std::process::Command::new(engine);
+        let mut command = Command::new(engine);
         command.args(args);
         tool::feed(&mut command, None).map(|()| command)
     };
@@ -144,7 +153,10 @@ fn server_args(product: Product, version: &str) -> Vec<String> {
         Product::Mariadb => owned(family::mariadb::settings()),
         Product::Mysql => owned(family::mysql::settings(version)),
         Product::Postgres => family::postgres::settings(),
-        Product::Tidb => family::tidb::settings(),
+        Product::Tidb => {
+            let quiet = ["-L", "error"].map(str::to_owned);
+            family::tidb::settings().into_iter().chain(quiet).collect()
+        }
         Product::Cockroach | Product::Sqlite => family::cockroach::settings(version),
     }
 }

@@ -78,7 +78,7 @@ impl<'a> Go<'a> {
 
     fn run(&self, folder: &Path, args: &[&str], limit: Duration) -> Result<(), Error> {
         let mut command = Command::new(&self.program);
-        command.args(args).current_dir(folder).env_remove("GOROOT").env_remove("GOENV");
+        command.args(args).current_dir(folder).env_remove("GOROOT");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         tool::feed(&mut command, None)?;
         let what = format!("go {}", args.join(" "));

@@ -29,6 +29,9 @@ pub(crate) fn knows_processor() -> bool {
     names_of_processor().is_some()
 }
 
+/// Where PostgreSQL's isolation tester is, seen from the server program's folder.
+const ISOLATION_TESTER: &str = "../lib/pgxs/src/test/isolation";
+
 /// An unpacked tree that is on its way to its final place.
 pub(crate) struct Tree<'a> {
     workshop: &'a Workshop<'a>,
@@ -55,7 +58,8 @@ impl<'a> Tree<'a> {
         through_loader(&self.loader, &self.libraries, &self.here.join(program))
     }
 
-    /// Patches every program in the folder of `program` (relative to the tree) for the final place.
+    /// Patches every program in the folder of `program` (relative to the tree) for the final place, and
+    /// PostgreSQL's own isolation tester, which people want to compare us with.
     pub(crate) fn patch(
         &self,
         program: &Path,
@@ -69,7 +73,12 @@ impl<'a> Tree<'a> {
         let libraries: Vec<PathBuf> = self.libraries.iter().map(|folder| moved(folder)).collect();
         let folder = self.here.join(program).parent().map(Path::to_owned).unwrap_or_default();
         progress.step("making the programs use their own libraries");
-        for file in programs_in(&folder)? {
+        let mut files = programs_in(&folder)?;
+        let tester = folder.join(ISOLATION_TESTER);
+        if tester.is_dir() {
+            files.extend(programs_in(&tester)?);
+        }
+        for file in files {
             let mut command = Command::new(&patchelf[0]);
             command.args(&patchelf[1..]).arg("--force-rpath");
             command.arg("--set-interpreter").arg(moved(&self.loader));
