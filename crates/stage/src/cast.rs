@@ -28,6 +28,8 @@ pub struct Stage<'a> {
     pub(crate) blocked_so_far: u64,
     /// The connections that somebody waits for, as of the last look.
     pub(crate) waited_for: HashSet<ConnectionId>,
+    /// Keeps the server from interfering.
+    _still: Box<dyn Send>,
 }
 
 impl<'a> Stage<'a> {
@@ -39,6 +41,7 @@ impl<'a> Stage<'a> {
         options: &'a RunOptions,
     ) -> Result<Self, StageError> {
         prepare(target, schema, case, options)?;
+        let still = schema.hold_still()?;
         let mut players = Vec::new();
         let mut sessions = Vec::new();
         for (index, name) in case.sessions.iter().enumerate() {
@@ -75,6 +78,7 @@ impl<'a> Stage<'a> {
             last_end: None,
             blocked_so_far: 0,
             waited_for: HashSet::new(),
+            _still: still,
         })
     }
 

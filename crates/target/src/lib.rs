@@ -108,6 +108,12 @@ pub trait Schema: Send {
     /// instance for lack of rights; the stage then falls back to a timeout and says so.
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError>;
 
+    /// Stops what the server does behind the sessions' backs and what could end a wait that nobody of
+    /// the case ended (InnoDB's purge), until the guard is dropped. For after the set-up.
+    fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
+        Ok(Box::new(()))
+    }
+
     /// The base tables of the schema in name order.
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError>;
 

@@ -64,6 +64,10 @@ impl Dialect for Mariadb {
         Ok(read_back)
     }
 
+    fn stillness(&self) -> &[&str] {
+        &innodb::STILLNESS
+    }
+
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
         Ok(Box::new(StatusWatcher::open(endpoint)?))
     }

@@ -28,6 +28,13 @@ pub(crate) use watcher::StatusWatcher;
 /// The largest value of `lock_wait_timeout`: a year.
 const LOCK_WAIT_SECONDS_MAX: u64 = 31_536_000;
 
+/// An old snapshot stops purge. Otherwise the removal of a deleted row, some milliseconds after the
+/// commit, would set those free who wait for a lock on it.
+pub(crate) const STILLNESS: [&str; 2] = [
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+];
+
 /// The variable that holds the level; MySQL 8 and MariaDB 11.1 renamed it.
 pub(crate) fn isolation_variable(connection: &mut Connection) -> Result<&'static str, WireError> {
     let new_name = "transaction_isolation";

@@ -52,6 +52,10 @@ impl Dialect for Mysql {
         innodb::read_back(connection, self.isolation_variable)
     }
 
+    fn stillness(&self) -> &[&str] {
+        &innodb::STILLNESS
+    }
+
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
         if self.has_data_lock_waits {
             Ok(Box::new(DataLockWatcher::open(endpoint)?))

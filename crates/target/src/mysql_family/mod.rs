@@ -62,6 +62,11 @@ pub(crate) trait Dialect: Send + Sync {
         format!("KILL {}{id}", if only_statement { "QUERY " } else { "" })
     }
 
+    /// The statements after which a connection keeps the server from interfering, as long as it lives.
+    fn stillness(&self) -> &[&str] {
+        &[]
+    }
+
     /// A connection to ask who waits for whom; the error says why the server cannot be asked.
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String>;
 }

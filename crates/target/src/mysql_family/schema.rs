@@ -56,6 +56,19 @@ impl Schema for FamilySchema {
         watcher.map_err(|reason| self.server.cannot_prepare(reason))
     }
 
+    fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
+        let statements = self.server.dialect.stillness();
+        if statements.is_empty() {
+            return Ok(Box::new(()));
+        }
+        let mut connection = Connection::open(&self.server.endpoint)?;
+        for sql in statements {
+            let done = connection.query(sql, CONTROL_LIMIT);
+            done.map_err(|error| self.server.cannot_prepare(error))?;
+        }
+        Ok(Box::new(connection))
+    }
+
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
         let sql = format!(
             "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' \

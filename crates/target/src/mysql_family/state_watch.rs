@@ -10,10 +10,13 @@ use std::time::{Duration, Instant};
 use super::metadata::{Judgement, Ticket, judge};
 use super::{CONTROL_LIMIT, rows, text, variable, waiting_states};
 use crate::mysql_wire::{Connection, WireError};
-use crate::{ConnectionId, Wait};
+use crate::{ConnectionId, Wait, wait_readable};
 
-/// How long an unexplained state has to last; a waiter that was granted its lock has run by then.
-const STATE_SETTLES: Duration = Duration::from_millis(5);
+/// How long an unexplained state has to last; a waiter that was granted its lock has run by then, unless
+/// the machine is very busy.
+const STATE_SETTLES: Duration = Duration::from_millis(50);
+/// The pause between two looks at such a state.
+const STATE_PAUSE: Duration = Duration::from_millis(1);
 
 const PROCESSLIST: &str = "SHOW PROCESSLIST";
 const TICKETS: &str = "SELECT OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME, LOCK_TYPE, LOCK_STATUS, \
@@ -86,6 +89,7 @@ impl StateWatch {
             let answer = connection.query(PROCESSLIST, CONTROL_LIMIT)?;
             let still = waiting_states(rows(&answer, 0));
             unclear.retain(|id, wait| still.get(id) == Some(&wait.kind));
+            wait_readable(&[connection.fd()], STATE_PAUSE);
         }
         waits.extend(unclear.into_values());
         Ok(waits)

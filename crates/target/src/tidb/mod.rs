@@ -82,14 +82,15 @@ impl Dialect for Tidb {
     }
 
     fn read_back(&self, connection: &mut Connection) -> Result<ReadBack, WireError> {
-        let words = variable(connection, "tx_isolation")?.unwrap_or_default();
+        let said = variable(connection, "tx_isolation")?.unwrap_or_default();
         let mode = variable(connection, "tidb_txn_mode")?.unwrap_or_default();
-        let level = words.parse().ok().filter(|level| LEVELS.contains(level));
-        let note = if level.is_some() { "" } else { "; not implemented, really REPEATABLE-READ" };
-        Ok(ReadBack {
-            levels: level.into_iter().collect(),
-            words: format!("{words} ({mode}{note})"),
-        })
+        let level = said.parse().ok().filter(|level| LEVELS.contains(level));
+        let words = match level {
+            Some(_) => format!("{said} ({mode})"),
+            // Whatever else it says, it does this.
+            None => format!("REPEATABLE-READ ({mode}; {said} is set, and not implemented)"),
+        };
+        Ok(ReadBack { levels: level.into_iter().collect(), words })
     }
 
     /// The greeting has room for 32 bits only.

@@ -88,6 +88,27 @@ fn a_deadlock_takes_the_victims_transaction() {
 }
 
 #[test]
+fn a_deadlock_of_metadata_locks_takes_the_transaction_too() {
+    on_each_server_that_can_be_asked(|bed| {
+        if bed.is(Product::Tidb) {
+            return; // its DDL makes nobody wait
+        }
+        let (mut one, mut ddl) = (bed.session(), bed.session());
+        run_all(
+            &mut *one,
+            &["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "CREATE TABLE c (i INT)"],
+        );
+        run_all(&mut *one, &["BEGIN", "INSERT INTO c VALUES (1)", "SELECT * FROM b"]);
+        ddl.submit("RENAME TABLE a TO x, b TO y");
+        wait_of(&mut *bed.watcher(), &mut *ddl, &[one.id()]);
+        let error = fail(&mut *one, "SELECT * FROM a");
+        assert_eq!((error.class, error.transaction_gone), (ErrorClass::Deadlock, true));
+        assert_eq!(run(&mut *one, "SELECT COUNT(*) FROM c").results[0].rows, [[Value::Int(0)]]);
+        answer_of(&mut *ddl).expect("renamed");
+    });
+}
+
+#[test]
 fn a_lock_timeout_fails_the_statement_only() {
     on_each_server(|bed| {
         let mut holder = bed.session();

@@ -287,6 +287,32 @@ fn statements_behind_a_waiting_ddl_wait_for_it() {
 }
 
 #[test]
+fn a_metadata_lock_that_was_granted_is_no_wait_any_more() {
+    const ROUNDS: usize = 100;
+    on_each_server_that_can_be_asked(|bed| {
+        let mut watcher = bed.watcher();
+        if !watcher.method().contains("metadata_locks") {
+            return; // does not record them, so that the answer depends on how busy the machine is
+        }
+        let (mut holder, mut one, mut two) = (bed.session(), bed.session(), bed.session());
+        let ids = [holder.id(), one.id(), two.id()];
+        run_all(&mut *holder, TABLE);
+        for _ in 0..ROUNDS {
+            run(&mut *holder, "LOCK TABLES t WRITE");
+            one.submit("UPDATE t SET b = b + 1 WHERE a = 1");
+            wait_of(&mut *watcher, &mut *one, &ids);
+            two.submit("UPDATE t SET b = b + 1 WHERE a = 5");
+            wait_of(&mut *watcher, &mut *two, &ids);
+            run(&mut *holder, "UNLOCK TABLES");
+            let waits = watcher.waits(&ids[1..], &ids).expect("asked");
+            assert!(waits.is_empty(), "{} with {}: {waits:?}", bed.target.info(), watcher.method());
+            answer_of(&mut *one).expect("resumed");
+            answer_of(&mut *two).expect("resumed");
+        }
+    });
+}
+
+#[test]
 fn slow_statements_are_not_waits() {
     /// How often a statement is looked at while it works.
     const LOOKS: usize = 300;
