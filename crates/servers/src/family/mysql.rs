@@ -15,6 +15,9 @@ const REDO_LOG_CAPACITY: [u32; 3] = [8, 0, 30];
 /// From this version on there is a second protocol on a second port.
 const X_PROTOCOL: [u32; 3] = [8, 0, 11];
 
+/// From this version on the binary log is on by default.
+const LOGS_BY_DEFAULT: [u32; 2] = [8, 0];
+
 const PREAMBLE: &str = "create database mysql;\nuse mysql;\n";
 
 pub(crate) fn init(plan: &Plan<'_>) -> Vec<InitStep> {
@@ -46,7 +49,6 @@ pub(crate) fn settings(version: &str) -> Vec<&'static str> {
     let mut args = vec![
         "--innodb-flush-log-at-trx-commit=0",
         "--innodb-doublewrite=0",
-        "--skip-log-bin",
         "--innodb-stats-persistent=0",
         "--innodb-lock-wait-timeout=100000",
         "--max-connections=500",
@@ -54,8 +56,20 @@ pub(crate) fn settings(version: &str) -> Vec<&'static str> {
         "--default-time-zone=+00:00",
     ];
     let numbers = numbers(version);
-    if numbers.is_empty() || numbers[..] >= X_PROTOCOL[..] {
+    let at_least = |known: &[u32]| numbers.is_empty() || numbers[..] >= *known;
+    if at_least(&X_PROTOCOL) {
         args.push("--mysqlx=0");
+    }
+    if at_least(&LOGS_BY_DEFAULT) {
+        // The binary log stays on, as users have it: without it an UPDATE reads fewer columns, and then
+        // writes a version of a row that it does not change.
+        args.extend([
+            "--sync-binlog=0",
+            "--max-binlog-size=16M",
+            "--binlog-expire-logs-seconds=60",
+        ]);
+    } else {
+        args.push("--skip-log-bin");
     }
     args
 }

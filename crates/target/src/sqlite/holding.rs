@@ -1,8 +1,9 @@
 //! What a session holds, what it waits for, and so who makes whom wait: pure, from what SQLite says.
 //!
 //! Idea: a session's thread asks SQLite after each statement, and in each wait, for its transaction state
-//! (`sqlite3_txn_state`), its lock on the database file (SQLITE_FCNTL_LOCKSTATE) and, with a shared cache, the table locks
-//! that the statement's program takes (its `TableLock` instructions). Who blocks a waiter follows from the locking rules.
+//! (`sqlite3_txn_state`), its lock on the database file (SQLITE_FCNTL_LOCKSTATE) and, with a shared cache,
+//! the table locks that the statement's program takes (its `TableLock` instructions). Who blocks a waiter
+//! follows from the locking rules.
 //!
 //! Source: <https://www.sqlite.org/lockingv3.html>, <https://www.sqlite.org/sharedcache.html>.
 

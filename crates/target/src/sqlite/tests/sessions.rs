@@ -96,7 +96,10 @@ fn answers_and_errors_say_what_is_left_of_the_transaction() {
 #[test]
 fn tables_are_listed_and_names_quoted() {
     let mut scene = Scene::new(Variant::Wal, None, 1);
-    scene.play("t0 CREATE TABLE \"b \"\"q\"(x INTEGER PRIMARY KEY AUTOINCREMENT)\nt0 CREATE TABLE a(x)\nt0 CREATE VIEW v AS SELECT 1");
+    scene.play(
+        "t0 CREATE TABLE \"b \"\"q\"(x INTEGER PRIMARY KEY AUTOINCREMENT)\n\
+         t0 CREATE TABLE a(x)\nt0 CREATE VIEW v AS SELECT 1",
+    );
     let session = scene.sessions[0].session.as_mut();
     let tables = scene.schema.tables(session, LIMIT).expect("tables can be listed");
     assert_eq!(tables, ["a", "b \"q"]);

@@ -94,7 +94,8 @@ fn journal_cache_spill_waits_in_the_middle_of_a_statement() {
         Variant::Journal,
         None,
         "t0 PRAGMA cache_size = 1 => t0 ok
-         t0 INSERT INTO b WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) SELECT hex(zeroblob(1000)) FROM n => t0 ok 400
+         t0 INSERT INTO b WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
+         WHERE i < 400) SELECT hex(zeroblob(1000)) FROM n => t0 ok 400
          t1 BEGIN => t1 ok
          t1 SELECT count(*) FROM b => t1 ok [400]
          t0 BEGIN => t0 ok
