@@ -13,6 +13,8 @@ use anchorite_servers::{
     Endpoint, Error, Kept, Offer, Options, Progress, Request, RunningServer, handshake, keep,
     kept_servers, offers, start, stop_all, stop_kept,
 };
+use anchorite_target::cockroach::hurry_waiters;
+use anchorite_target::endpoint::Endpoint as Address;
 use anchorite_target::open;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
@@ -135,7 +137,12 @@ pub fn stop_servers_on_signals() -> anyhow::Result<()> {
 /// A server is ready when somebody can log in. Looking at its greeting first is cheap and fails fast.
 pub fn ready(endpoint: &Endpoint) -> Result<String, String> {
     handshake::greets(endpoint)?;
-    let target = open(&endpoint.url()).map_err(|error| error.to_string())?;
+    let url = endpoint.url();
+    let target = open(&url).map_err(|error| error.to_string())?;
+    if endpoint.product == Product::Cockroach {
+        let address = Address::parse(&url).map_err(|error| error.to_string())?;
+        hurry_waiters(&address).map_err(|error| error.to_string())?;
+    }
     Ok(target.info().version.clone())
 }
 

@@ -1,13 +1,13 @@
 //! `--on`: from a text to something that runs.
 
 use anchorite_model::Product;
-use anchorite_servers::{Endpoint as ServerEndpoint, Options, Request, RunningServer, start};
+use anchorite_servers::{Options, Request, RunningServer, start};
 use anchorite_target::endpoint::Endpoint;
 use anchorite_target::postgres::Postgres;
 use anchorite_target::{OpenError, Target, open};
 
 use crate::exit::BadInput;
-use crate::server::Spinner;
+use crate::server::{self, Spinner};
 
 /// The target when none is given.
 pub const DEFAULT: &str = "sqlite";
@@ -30,13 +30,8 @@ impl OpenTarget {
         }
         let request: Request = text.parse()?;
         let progress = Spinner::new();
-        // Ready is who answers a real login.
-        let ready = |endpoint: &ServerEndpoint| {
-            open(&endpoint.url())
-                .map(|target| target.info().version.clone())
-                .map_err(|error| error.to_string())
-        };
-        let options = Options { extra_args: Vec::new(), ready: &ready, progress: &progress };
+        let options =
+            Options { extra_args: Vec::new(), ready: &server::ready, progress: &progress };
         let server = start(&request, &options)?;
         progress.finish();
         let url = server.url();
