@@ -38,6 +38,9 @@ pub struct RunArgs {
     /// ru, rc, rr, si, ser, default or all; repeatable; default: what the case says
     #[arg(long = "level", value_name = "LEVEL")]
     level: Vec<LevelChoice>,
+    /// Which oracles judge the runs: all that apply, or none; repeatable
+    #[arg(long = "oracle", value_enum, default_value = "all")]
+    oracle: Vec<Oracle>,
     /// Run everything this many times
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -47,6 +50,15 @@ pub struct RunArgs {
     /// Do not ask the server who waits: silence of this many milliseconds counts as blocked
     #[arg(long, value_name = "MS")]
     silence: Option<u64>,
+}
+
+/// Who judges a run. No oracle is built in yet, so both come to the same: the runs are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Oracle {
+    /// All that apply
+    All,
+    /// None
+    None,
 }
 
 /// What the results are shown as.
