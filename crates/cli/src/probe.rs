@@ -36,7 +36,7 @@ Examples:
   anchorite probe --on mariadb@10.11 --level rr --level ser
   anchorite probe --on postgres@15 --format html > anomalies.html")]
 pub struct ProbeArgs {
-    /// Where to run: sqlite[:wal|:shared-cache], PRODUCT[@VERSION] for a private server, or a URL; repeatable
+    /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL; repeatable
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
     on: Vec<String>,
     /// ru, rc, rr, si, ser, default or all; repeatable; default: all that the target has

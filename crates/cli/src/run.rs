@@ -32,7 +32,7 @@ pub struct RunArgs {
     /// .case files, or PostgreSQL isolation .spec files
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Where to run: sqlite[:wal|:shared-cache], PRODUCT[@VERSION] for a private server, or a URL; repeatable
+    /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL; repeatable
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
     on: Vec<String>,
     /// ru, rc, rr, si, ser, default or all; repeatable; default: what the case says

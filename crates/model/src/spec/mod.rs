@@ -2,7 +2,7 @@
 //!
 //! A spec names sessions, each with steps, and permutations of the steps; without permutations all
 //! interleavings are meant. The markers of a permutation's step control when its completion is reported.
-//! Source: the README of PostgreSQL's isolation tests. The parser is [`parse`]; running a spec as
+//! Source: the README of PostgreSQL's isolation tests. The parser is `parse`; running a spec as
 //! PostgreSQL does is the stage's business.
 
 mod parse;

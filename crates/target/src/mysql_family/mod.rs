@@ -1,7 +1,7 @@
 //! The servers that speak the MySQL protocol: MySQL, MariaDB and TiDB.
 //!
 //! They share connecting, sessions, schemas and error numbers, which live here. What differs is a
-//! [`Dialect`], one file per product: its levels, how they are set and read back, and how it is asked who
+//! `Dialect`, one file per product: its levels, how they are set and read back, and how it is asked who
 //! waits for whom. The server's own version decides which product it is, whatever the URL says.
 
 mod control;
