@@ -1,0 +1,211 @@
+//! The direct serialization graph: who depends on whom, as far as it is known for certain.
+//!
+//! Source: Adya 1999, as in Elle: ww to the writer of the next version, wr from the writer of the
+//! version read, rw to the writer that overwrote it; session order and real time on demand. Predicate
+//! reads: wr from the writer of every version looked at, rw to every later version that changes
+//! whether the predicate matches.
+//! Assumption: the initial state precedes everything, so it needs no node.
+
+use crate::graph::{EdgeList, Kind};
+use crate::model::{History, NO_TIME, NONE, OpId, TxnId};
+use crate::orders::Orders;
+use crate::predicates::PredicateEdges;
+use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
+use crate::sessions::Sessions;
+
+/// Reads of every version: readers by write, and readers of each key's initial version.
+#[derive(Debug)]
+pub struct Readers {
+    starts: Vec<u32>,
+    readers: Vec<TxnId>,
+    of_initial: Vec<Vec<TxnId>>,
+}
+
+impl Readers {
+    /// Indexes all reads of included transactions.
+    pub fn new(history: &History, resolved: &Resolved) -> Readers {
+        let mut starts = vec![0_u32; history.ops.len() + 2];
+        let mut of_initial = vec![Vec::new(); history.keys.len()];
+        let reads = || {
+            resolved.source.iter().enumerate().filter(|(op, source)| {
+                (**source < FIRST_SPECIAL || **source == INIT)
+                    && resolved.included[resolved.op_txn[*op] as usize]
+            })
+        };
+        for (op, &source) in reads() {
+            if source == INIT {
+                let of_key: &mut Vec<TxnId> = &mut of_initial[history.ops[op].key as usize];
+                if of_key.last() != Some(&resolved.op_txn[op]) {
+                    of_key.push(resolved.op_txn[op]);
+                }
+            } else {
+                starts[source as usize + 2] += 1;
+            }
+        }
+        for at in 2..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut readers = vec![0; starts[starts.len() - 1] as usize];
+        for (op, &source) in reads() {
+            if source != INIT {
+                let slot = &mut starts[source as usize + 1];
+                readers[*slot as usize] = resolved.op_txn[op];
+                *slot += 1;
+            }
+        }
+        starts.pop();
+        Readers { starts, readers, of_initial }
+    }
+
+    /// Who read what this write installed.
+    #[inline]
+    pub fn of(&self, write: OpId) -> &[TxnId] {
+        let range = self.starts[write as usize] as usize..self.starts[write as usize + 1] as usize;
+        &self.readers[range]
+    }
+
+    /// Who read the initial version of the key.
+    pub fn of_initial(&self, key: u32) -> &[TxnId] {
+        &self.of_initial[key as usize]
+    }
+}
+
+/// Which edges a graph should have besides the data dependencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Extra {
+    /// Session order.
+    pub session: bool,
+    /// Real time.
+    pub real_time: bool,
+}
+
+/// Hands all certain dependencies to `add(from, to, kind)`.
+pub fn data_edges(
+    history: &History,
+    resolved: &Resolved,
+    orders: &Orders,
+    readers: &Readers,
+    mut add: impl FnMut(TxnId, TxnId, Kind),
+) {
+    for txn in 0..history.txns.len() as TxnId {
+        if !resolved.included[txn as usize] {
+            continue;
+        }
+        for op in history.range(txn) {
+            if let Some(writer) = resolved.writer(resolved.source[op]) {
+                add(writer, txn, Kind::Wr);
+            }
+        }
+    }
+    for (key, order) in orders.keys.iter().enumerate() {
+        for (at, chain) in order.chains.iter().enumerate() {
+            let first = resolved.op_txn[chain[0] as usize];
+            match order.chains.first() {
+                Some(before) if at > 0 && order.first_is_first => {
+                    follow(resolved, readers, before[before.len() - 1], first, &mut add);
+                }
+                _ => {
+                    for &reader in readers.of_initial(key as u32) {
+                        if reader != first {
+                            add(reader, first, Kind::Rw);
+                        }
+                    }
+                }
+            }
+            for pair in chain.windows(2) {
+                let next = resolved.op_txn[pair[1] as usize];
+                follow(resolved, readers, pair[0], next, &mut add);
+            }
+        }
+    }
+}
+
+/// Edges of a version and the transaction that wrote the next one.
+fn follow(
+    resolved: &Resolved,
+    readers: &Readers,
+    version: OpId,
+    next: TxnId,
+    add: &mut impl FnMut(TxnId, TxnId, Kind),
+) {
+    let writer = resolved.op_txn[version as usize];
+    if writer != next {
+        add(writer, next, Kind::Ww);
+    }
+    for &reader in readers.of(version) {
+        if reader != next {
+            add(reader, next, Kind::Rw);
+        }
+    }
+}
+
+/// Session order: each transaction to the next of its session.
+pub fn session_edges(sessions: &Sessions, mut add: impl FnMut(TxnId, TxnId)) {
+    for &txn in &sessions.order {
+        let previous = sessions.previous[txn as usize];
+        if previous != NONE {
+            add(previous, txn);
+        }
+    }
+}
+
+/// Real time, transitively reduced: from a completion to every later invocation that no other
+/// transaction lies between.
+pub fn real_time_edges(
+    history: &History,
+    resolved: &Resolved,
+    mut add: impl FnMut(TxnId, TxnId),
+) {
+    let mut events: Vec<(u64, bool, TxnId)> = Vec::new();
+    for (txn, what) in history.txns.iter().enumerate() {
+        if !resolved.included[txn] || what.invoked == NO_TIME {
+            continue;
+        }
+        // At the same instant an invocation comes before a completion: no order is claimed.
+        events.push((what.invoked, false, txn as TxnId));
+        if what.completed != NO_TIME {
+            events.push((what.completed, true, txn as TxnId));
+        }
+    }
+    events.sort_unstable();
+    // Completed transactions that no later-invoked completed one has replaced yet.
+    let mut frontier: Vec<TxnId> = Vec::new();
+    for (_, is_completion, txn) in events {
+        if is_completion {
+            let invoked = history.txns[txn as usize].invoked;
+            frontier.retain(|before| history.txns[*before as usize].completed >= invoked);
+            frontier.push(txn);
+        } else {
+            for &before in &frontier {
+                add(before, txn);
+            }
+        }
+    }
+}
+
+/// All edges that are wanted, in one list.
+pub fn edge_list(
+    history: &History,
+    resolved: &Resolved,
+    sessions: &Sessions,
+    orders: &Orders,
+    readers: &Readers,
+    extra: Extra,
+) -> EdgeList {
+    let mut edges = EdgeList::default();
+    data_edges(history, resolved, orders, readers, |from, to, kind| {
+        edges.push_kind(from, to, kind as u8);
+    });
+    PredicateEdges::new(history, resolved, orders).visit(|from, to, kind| {
+        edges.push_kind(from, to, kind as u8);
+    });
+    if extra.session {
+        session_edges(sessions, |from, to| edges.push_kind(from, to, Kind::Session as u8));
+    }
+    if extra.real_time {
+        real_time_edges(history, resolved, |from, to| {
+            edges.push_kind(from, to, Kind::RealTime as u8);
+        });
+    }
+    edges
+}
