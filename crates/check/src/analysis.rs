@@ -3,7 +3,7 @@
 use crate::axiomatic::Context;
 use crate::dsg::{Readers, data_edges, real_time_edges, session_edges};
 use crate::graph::Kind;
-use crate::model::{History, TxnId};
+use crate::model::{History, Outcome, TxnId, Workload};
 use crate::orders::{self, Clash, Orders};
 use crate::polygraph::{Inputs, Limits, Reason};
 use crate::predicates::PredicateEdges;
@@ -48,6 +48,19 @@ impl<'a> Analysis<'a> {
             scans: OnceLock::new(),
             reason: Mutex::new(None),
         }
+    }
+
+    /// The same history as Elle sees it: transactions of unknown outcome all count, and the rows of a
+    /// closed universe took their values in the order of the input.
+    pub fn as_elle(history: &'a History, limits: Limits) -> Analysis<'a> {
+        let rows = history.workload == Workload::Predicates;
+        let order = rows.then(|| (0..history.txns.len() as u64).collect());
+        let mut analysis = Analysis::new(history, order, limits);
+        for (included, txn) in analysis.resolved.included.iter_mut().zip(&history.txns) {
+            *included = txn.outcome != Outcome::Aborted;
+        }
+        analysis.sessions = Sessions::new(history, &analysis.resolved);
+        analysis
     }
 
     /// Version orders that are known without assuming a level.

@@ -6,10 +6,9 @@
 //! whether the predicate matches.
 //! Assumption: the initial state precedes everything, so it needs no node.
 
-use crate::graph::{EdgeList, Kind};
+use crate::graph::Kind;
 use crate::model::{History, NO_TIME, NONE, OpId, TxnId};
 use crate::orders::Orders;
-use crate::predicates::PredicateEdges;
 use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
 use crate::sessions::Sessions;
 
@@ -68,15 +67,6 @@ impl Readers {
     pub fn of_initial(&self, key: u32) -> &[TxnId] {
         &self.of_initial[key as usize]
     }
-}
-
-/// Which edges a graph should have besides the data dependencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Extra {
-    /// Session order.
-    pub session: bool,
-    /// Real time.
-    pub real_time: bool,
 }
 
 /// Hands all certain dependencies to `add(from, to, kind)`.
@@ -151,14 +141,19 @@ pub fn session_edges(sessions: &Sessions, mut add: impl FnMut(TxnId, TxnId)) {
 
 /// Real time, transitively reduced: from a completion to every later invocation that no other
 /// transaction lies between.
-pub fn real_time_edges(
+pub fn real_time_edges(history: &History, resolved: &Resolved, add: impl FnMut(TxnId, TxnId)) {
+    real_time_between(history, &resolved.included, add);
+}
+
+/// Real time between these transactions only.
+pub fn real_time_between(
     history: &History,
-    resolved: &Resolved,
+    included: &[bool],
     mut add: impl FnMut(TxnId, TxnId),
 ) {
     let mut events: Vec<(u64, bool, TxnId)> = Vec::new();
     for (txn, what) in history.txns.iter().enumerate() {
-        if !resolved.included[txn] || what.invoked == NO_TIME {
+        if !included[txn] || what.invoked == NO_TIME {
             continue;
         }
         // At the same instant an invocation comes before a completion: no order is claimed.
@@ -181,31 +176,4 @@ pub fn real_time_edges(
             }
         }
     }
-}
-
-/// All edges that are wanted, in one list.
-pub fn edge_list(
-    history: &History,
-    resolved: &Resolved,
-    sessions: &Sessions,
-    orders: &Orders,
-    readers: &Readers,
-    extra: Extra,
-) -> EdgeList {
-    let mut edges = EdgeList::default();
-    data_edges(history, resolved, orders, readers, |from, to, kind| {
-        edges.push_kind(from, to, kind as u8);
-    });
-    PredicateEdges::new(history, resolved, orders).visit(|from, to, kind| {
-        edges.push_kind(from, to, kind as u8);
-    });
-    if extra.session {
-        session_edges(sessions, |from, to| edges.push_kind(from, to, Kind::Session as u8));
-    }
-    if extra.real_time {
-        real_time_edges(history, resolved, |from, to| {
-            edges.push_kind(from, to, Kind::RealTime as u8);
-        });
-    }
-    edges
 }

@@ -7,7 +7,7 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A hash map for keys that are machine words.
-pub(crate) type WordMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<WordHasher>>;
+pub type WordMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
 /// Mixes one word: a folded multiplication.
 #[inline]
@@ -24,7 +24,7 @@ pub(crate) fn mix_pair(key: u32, value: u64) -> u64 {
 
 /// The hasher behind [`WordMap`].
 #[derive(Default, Clone, Copy)]
-pub(crate) struct WordHasher(u64);
+pub struct WordHasher(u64);
 
 impl Hasher for WordHasher {
     fn finish(&self) -> u64 {

@@ -214,6 +214,11 @@ fn closure(
     all
 }
 
+/// All levels that a level implies, itself included.
+pub fn weaker(model: &'static str) -> BTreeSet<&'static str> {
+    closure(MODELS, &[model])
+}
+
 /// The anomaly and all that it implies.
 pub fn implied_by(anomaly: &'static str) -> BTreeSet<&'static str> {
     closure(IMPLIED, &[anomaly])

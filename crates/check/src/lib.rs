@@ -16,3 +16,7 @@ pub mod scans;
 pub mod analysis;
 pub mod levels;
 mod singles;
+pub mod elle;
+pub mod names;
+pub mod report;
+pub mod witness;
