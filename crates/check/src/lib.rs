@@ -20,3 +20,4 @@ pub mod elle;
 pub mod names;
 pub mod report;
 pub mod witness;
+pub mod output;

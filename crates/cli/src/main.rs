@@ -1,5 +1,6 @@
 //! The `anchorite` command: reads the arguments, calls one function per subcommand, maps to exit codes.
 
+mod check;
 mod exit;
 mod files;
 mod interrupt;
@@ -24,6 +25,8 @@ struct Cli {
 enum Command {
     /// Run .case files, or PostgreSQL isolation .spec files, statement by statement
     Run(run::RunArgs),
+    /// Judge recorded histories of transactions: levels, anomalies, and why
+    Check(check::CheckArgs),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     };
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments, &interrupt),
+        Command::Check(arguments) => check::run(arguments),
     };
     result.unwrap_or_else(|error| exit::report(&error))
 }
