@@ -8,8 +8,9 @@ use crate::orders::{self, Clash, Orders};
 use crate::polygraph::{Inputs, Limits, Reason};
 use crate::predicates::PredicateEdges;
 use crate::resolve::Resolved;
-use crate::scans::{Scan, scan};
+use crate::scans::{Scan, lost_updates, scan};
 use crate::sessions::Sessions;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock};
 
 /// A history and what follows from it.
@@ -23,29 +24,44 @@ pub struct Analysis<'a> {
     pub sessions: Sessions,
     /// When to give up.
     pub limits: Limits,
+    /// How many threads may be used.
+    pub threads: usize,
     txn_order: Option<Vec<u64>>,
     known: OnceLock<Orders>,
     derived: OnceLock<(Orders, Option<Clash>)>,
     readers: OnceLock<Readers>,
     scans: OnceLock<Vec<Scan>>,
+    lost_updates: OnceLock<Vec<Scan>>,
     reason: Mutex<Option<Reason>>,
 }
 
 impl<'a> Analysis<'a> {
     /// Resolves the reads of a history; `txn_order` gives positions of all transactions, if known.
     pub fn new(history: &'a History, txn_order: Option<Vec<u64>>, limits: Limits) -> Analysis<'a> {
-        let resolved = crate::resolve::resolve(history);
+        Analysis::threaded(history, txn_order, limits, 1)
+    }
+
+    /// The same on several threads.
+    pub fn threaded(
+        history: &'a History,
+        txn_order: Option<Vec<u64>>,
+        limits: Limits,
+        threads: usize,
+    ) -> Analysis<'a> {
+        let resolved = crate::resolve::resolve(history, threads);
         let sessions = Sessions::new(history, &resolved);
         Analysis {
             history,
             resolved,
             sessions,
             limits,
+            threads,
             txn_order,
             known: OnceLock::new(),
             derived: OnceLock::new(),
             readers: OnceLock::new(),
             scans: OnceLock::new(),
+            lost_updates: OnceLock::new(),
             reason: Mutex::new(None),
         }
     }
@@ -91,16 +107,40 @@ impl<'a> Analysis<'a> {
         self.readers.get_or_init(|| Readers::new(self.history, &self.resolved))
     }
 
-    /// What the scans found.
-    pub fn scans(&self) -> &[Scan] {
+    /// What the scans found, lost updates included.
+    pub fn scans(&self) -> Vec<&Scan> {
+        self.quick_scans().iter().chain(self.lost_updates()).collect()
+    }
+
+    /// Whether a scan found one of these anomalies.
+    pub fn scanned(&self, names: &BTreeSet<&'static str>) -> bool {
+        self.quick_scans().iter().any(|scan| names.contains(scan.name))
+            || names.contains("lost-update") && !self.lost_updates().is_empty()
+    }
+
+    fn lost_updates(&self) -> &[Scan] {
+        self.lost_updates.get_or_init(|| lost_updates(self.history, &self.resolved))
+    }
+
+    fn quick_scans(&self) -> &[Scan] {
         self.scans.get_or_init(|| {
             let mut found = scan(self.history, &self.resolved);
+            if self.history.predicates.is_empty() {
+                return found;
+            }
             for miss in PredicateEdges::new(self.history, &self.resolved, self.known()).misses() {
                 let ops = vec![miss.op];
                 found.push(Scan { name: "predicate-read-miss", ops, key: miss.key, value: None });
             }
             found
         })
+    }
+
+    /// Whether nothing is known about version orders without assuming a level.
+    pub fn orders_are_open(&self) -> bool {
+        self.history.workload == Workload::Registers
+            && self.history.version_numbers.is_empty()
+            && self.txn_order.is_none()
     }
 
     /// What the axiomatic levels look at.

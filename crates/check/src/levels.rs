@@ -10,7 +10,7 @@
 
 use crate::analysis::Analysis;
 use crate::axiomatic::weak::{self, Weak};
-use crate::graph::{Csr, EdgeList, Kind};
+use crate::graph::{EdgeList, Kind};
 use crate::polygraph::{Decision, Polygraph, Reason, Shape};
 use crate::resolve::Fault;
 use crate::{lattice, singles};
@@ -101,7 +101,7 @@ pub fn adya(analysis: &Analysis<'_>, level: &str) -> Verdict {
     };
     let model = lattice::canonical(level).unwrap_or("serializable");
     let prohibited = lattice::prohibited_by(model);
-    if analysis.scans().iter().any(|scan| prohibited.contains(scan.name)) {
+    if analysis.scanned(&prohibited) {
         return Verdict::Fails;
     }
     let verdict = decide(analysis, base, session, real_time);
@@ -149,11 +149,19 @@ fn decide(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -
 fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -> Verdict {
     let mut edges = EdgeList::default();
     let mut possible = true;
-    analysis.edges(analysis.known(), session, real_time, |from, to, kind| match kind {
-        Kind::Rw | Kind::RwPredicate => {}
-        Kind::Wr | Kind::WrPredicate if base == Base::WriteOrder => {}
-        _ => edges.push(from, to),
-    });
+    if analysis.orders_are_open() {
+        // No write is known to follow another one: what is left is reads-from and the order edges.
+        if base == Base::WriteOrder {
+            return Verdict::Holds;
+        }
+        open_edges(analysis, session, real_time, &mut edges);
+    } else {
+        analysis.edges(analysis.known(), session, real_time, |from, to, kind| match kind {
+            Kind::Rw | Kind::RwPredicate => {}
+            Kind::Wr | Kind::WrPredicate if base == Base::WriteOrder => {}
+            _ => edges.push(from, to),
+        });
+    }
     if base == Base::AtomicView {
         for order in weak::forced_orders(&analysis.context(), Weak::ReadCommitted) {
             if order.after == crate::model::NONE {
@@ -163,8 +171,24 @@ fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: boo
             }
         }
     }
-    let graph = Csr::new(analysis.history.txns.len(), &edges);
-    Verdict::of(possible && crate::graph::is_acyclic(&graph))
+    Verdict::of(possible && edges.are_acyclic(analysis.history.txns.len()))
+}
+
+fn open_edges(analysis: &Analysis<'_>, session: bool, real_time: bool, edges: &mut EdgeList) {
+    let context = analysis.context();
+    for txn in context.included() {
+        for read in context.reads(txn).filter(|read| read.from != crate::model::NONE) {
+            edges.push(read.from, txn);
+        }
+    }
+    if session {
+        crate::dsg::session_edges(&analysis.sessions, |from, to| edges.push(from, to));
+    }
+    if real_time {
+        crate::dsg::real_time_edges(analysis.history, &analysis.resolved, |from, to| {
+            edges.push(from, to);
+        });
+    }
 }
 
 fn polygraph(
@@ -206,10 +230,10 @@ pub fn axiomatic(analysis: &Analysis<'_>, level: &str) -> Verdict {
     }
     let verdict = match level {
         "read-committed" => {
-            Verdict::of(weak::holds(&analysis.context(), Weak::ReadCommitted))
+            Verdict::of(weak::holds(&analysis.context(), Weak::ReadCommitted, analysis.threads))
         }
-        "read-atomic" => Verdict::of(weak::holds(&analysis.context(), Weak::ReadAtomic)),
-        "causal" => Verdict::of(weak::holds(&analysis.context(), Weak::Causal)),
+        "read-atomic" => Verdict::of(weak::holds(&analysis.context(), Weak::ReadAtomic, analysis.threads)),
+        "causal" => Verdict::of(weak::holds(&analysis.context(), Weak::Causal, analysis.threads)),
         "prefix" => {
             let inputs = analysis.inputs(analysis.known(), true, false, false);
             verdict(analysis, Polygraph::new(inputs, Shape::Prefix).decide(&analysis.limits))

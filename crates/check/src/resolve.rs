@@ -123,18 +123,80 @@ impl<'a> WriteTable<'a> {
     }
 }
 
-/// Resolves every read of the history.
-pub fn resolve(history: &History) -> Resolved {
-    let mut resolver = Resolver::new(history);
-    resolver.index_writes();
+/// Resolves every read of the history, on several threads if allowed; the result is the same.
+pub fn resolve(history: &History, threads: usize) -> Resolved {
+    let mut op_txn = vec![0; history.ops.len()];
     for txn in 0..history.txns.len() as TxnId {
-        resolver.read_transaction(txn);
+        op_txn[history.range(txn)].fill(txn);
     }
-    resolver.finish()
+    let index = Index::new(history, &op_txn);
+    let mut source = vec![NOTHING; history.ops.len()];
+    let passes = read_all(&index, &mut source, threads);
+    let mut faults = index.faults.clone();
+    let mut ambiguous = false;
+    for (found, unclear) in passes {
+        faults.extend(found);
+        ambiguous |= unclear;
+    }
+    let mut included: Vec<bool> =
+        history.txns.iter().map(|txn| txn.outcome == Outcome::Committed).collect();
+    index.include_observed(&source, &mut included);
+    for at in &faults {
+        // The fault keeps the writer; as a dependency the read is set aside.
+        if at.fault == Fault::AbortedRead {
+            source[at.op as usize] = THIN_AIR;
+        }
+    }
+    faults.retain(|at| {
+        at.fault == Fault::WrittenTwice || included[op_txn[at.op as usize] as usize]
+    });
+    faults.sort_by_key(|at| (at.op, at.fault));
+    Resolved { op_txn, source, included, faults, ambiguous }
 }
 
-struct Resolver<'a> {
+/// Reads of every part of the history, each part on a thread of its own.
+fn read_all(index: &Index<'_>, source: &mut [u32], threads: usize) -> Vec<(Vec<FaultAt>, bool)> {
+    let count = index.history.txns.len();
+    let parts = threads.clamp(1, 1 + count / 4096);
+    let mut jobs = Vec::with_capacity(parts);
+    let mut rest = source;
+    let mut base = 0;
+    for part in 0..parts {
+        let txns = count * part / parts..count * (part + 1) / parts;
+        let end = index.history.txns.get(txns.end).map_or(index.history.ops.len(), |txn| txn.first_op as usize);
+        let (own, after) = rest.split_at_mut(end - base);
+        rest = after;
+        jobs.push((txns, base, own));
+        base = end;
+    }
+    let run = |(txns, base, source): (std::ops::Range<usize>, usize, &mut [u32])| {
+        let mut pass = Pass {
+            index,
+            base,
+            source,
+            faults: Vec::new(),
+            ambiguous: false,
+            last: vec![(NONE, NONE); index.history.keys.len()],
+        };
+        for txn in txns {
+            pass.read_transaction(txn as TxnId);
+        }
+        (pass.faults, pass.ambiguous)
+    };
+    if parts == 1 {
+        return jobs.into_iter().map(run).collect();
+    }
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = jobs.into_iter().map(|job| scope.spawn(|| run(job))).collect();
+        // A part that panicked has found a fault of ours; it must not look like a valid history.
+        handles.into_iter().map(|part| part.join().unwrap_or((Vec::new(), true))).collect()
+    })
+}
+
+/// What all parts look things up in.
+struct Index<'a> {
     history: &'a History,
+    op_txn: &'a [TxnId],
     table: WriteTable<'a>,
     /// Values written twice, with all their writes.
     repeated: WordMap<(u32, Atom), Vec<OpId>>,
@@ -142,102 +204,55 @@ struct Resolver<'a> {
     deleted: WordMap<u32, OpId>,
     /// One bit per operation: a write that its own transaction overwrote.
     intermediate: Vec<u64>,
-    out: Resolved,
-    /// Last own write or read of a key, valid where the transaction is the current one.
-    last: Vec<(TxnId, OpId)>,
+    faults: Vec<FaultAt>,
 }
 
-impl<'a> Resolver<'a> {
-    fn new(history: &'a History) -> Resolver<'a> {
+impl<'a> Index<'a> {
+    /// Enters all writes, and marks those that their own transaction overwrote.
+    fn new(history: &'a History, op_txn: &'a [TxnId]) -> Index<'a> {
         let writes = history.ops.iter().filter(|op| op.kind.is_write()).count();
-        let mut op_txn = vec![0; history.ops.len()];
-        for txn in 0..history.txns.len() as TxnId {
-            op_txn[history.range(txn)].fill(txn);
-        }
-        Resolver {
+        let mut index = Index {
             history,
+            op_txn,
             table: WriteTable::with_capacity(&history.ops, writes),
             repeated: WordMap::default(),
             deleted: WordMap::default(),
             intermediate: vec![0; history.ops.len() / 64 + 1],
-            out: Resolved {
-                op_txn,
-                source: vec![NOTHING; history.ops.len()],
-                included: history.txns.iter().map(|t| t.outcome == Outcome::Committed).collect(),
-                faults: Vec::new(),
-                ambiguous: false,
-            },
-            last: vec![(NONE, NONE); history.keys.len()],
-        }
-    }
-
-    /// Enters all writes, and marks those that their own transaction overwrote.
-    fn index_writes(&mut self) {
-        for (op, what) in self.history.ops.iter().enumerate() {
+            faults: Vec::new(),
+        };
+        let mut last = vec![(NONE, NONE); history.keys.len()];
+        for (op, what) in history.ops.iter().enumerate() {
             if !what.kind.is_write() {
                 continue;
             }
-            let txn = self.out.op_txn[op];
-            let (before_txn, before) = self.last[what.key as usize];
+            let txn = op_txn[op];
+            let (before_txn, before) = last[what.key as usize];
             if before_txn == txn {
-                self.intermediate[before as usize / 64] |= 1 << (before % 64);
+                index.intermediate[before as usize / 64] |= 1 << (before % 64);
             }
-            self.last[what.key as usize] = (txn, op as OpId);
-            if what.kind == OpKind::Delete {
-                if self.history.txns[txn as usize].outcome != Outcome::Aborted {
-                    let only = self.deleted.entry(what.key).or_insert(op as OpId);
-                    *only = if *only == op as OpId { *only } else { NONE };
-                }
-                continue;
-            }
-            if let Some(earlier) = self.table.insert(op as OpId) {
-                let writes = self.repeated.entry((what.key, what.value)).or_default();
-                if writes.is_empty() {
-                    writes.push(earlier);
-                }
-                writes.push(op as OpId);
-                let fault = Fault::WrittenTwice;
-                self.out.faults.push(FaultAt { fault, op: op as OpId, other: earlier });
-            }
+            last[what.key as usize] = (txn, op as OpId);
+            index.enter(op as OpId, what);
         }
-        self.last.fill((NONE, NONE));
+        index
     }
 
-    fn read_transaction(&mut self, txn: TxnId) {
-        let range = self.history.range(txn);
-        let counts = self.history.txns[txn as usize].outcome != Outcome::Aborted;
-        for op in range {
-            let what = self.history.ops[op];
-            if what.key == NONE {
-                continue;
+    fn enter(&mut self, op: OpId, what: &Op) {
+        if what.kind == OpKind::Delete {
+            let txn = self.op_txn[op as usize] as usize;
+            if self.history.txns[txn].outcome != Outcome::Aborted {
+                let only = self.deleted.entry(what.key).or_insert(op);
+                *only = if *only == op { *only } else { NONE };
             }
-            let key = what.key as usize;
-            let (last_txn, last_op) = self.last[key];
-            let earlier = if last_txn == txn { last_op } else { NONE };
-            match what.kind {
-                OpKind::Read if counts => self.read(txn, op as OpId, what, earlier),
-                OpKind::ReadList if counts => self.read_list(txn, op as OpId, what),
-                OpKind::Read | OpKind::ReadList | OpKind::ReadUnknown => continue,
-                _ => {}
-            }
-            self.last[key] = (txn, op as OpId);
+            return;
         }
-    }
-
-    fn read(&mut self, txn: TxnId, op: OpId, what: Op, earlier: OpId) {
-        let source = self.attribute(txn, what);
-        self.out.source[op as usize] = source;
-        if earlier != NONE {
-            let before = self.history.ops[earlier as usize];
-            if before.value == what.value {
-                if before.kind.is_write() {
-                    self.out.source[op as usize] = NOTHING;
-                }
-                return self.judge_source(txn, op);
+        if let Some(earlier) = self.table.insert(op) {
+            let writes = self.repeated.entry((what.key, what.value)).or_default();
+            if writes.is_empty() {
+                writes.push(earlier);
             }
-            self.fault(Fault::Internal, op, earlier);
+            writes.push(op);
+            self.faults.push(FaultAt { fault: Fault::WrittenTwice, op, other: earlier });
         }
-        self.judge_source(txn, op);
     }
 
     fn attribute(&self, txn: TxnId, what: Op) -> u32 {
@@ -249,8 +264,7 @@ impl<'a> Resolver<'a> {
             let certain = !initial.is_nil() && deletion != NONE;
             return if certain { deletion } else { NOTHING };
         }
-        let written = self.table.find(what.key, what.value);
-        let Some(write) = written else {
+        let Some(write) = self.table.find(what.key, what.value) else {
             return if what.value == initial || what.value.is_nil() { INIT } else { THIN_AIR };
         };
         if self.repeated.is_empty() && what.value != initial {
@@ -268,7 +282,7 @@ impl<'a> Resolver<'a> {
         let mut found = if initial { INIT } else { THIN_AIR };
         let mut aborted = THIN_AIR;
         for &op in writes {
-            let writer = self.out.op_txn[op as usize];
+            let writer = self.op_txn[op as usize];
             if writer == txn {
                 continue;
             }
@@ -283,109 +297,140 @@ impl<'a> Resolver<'a> {
         if found == THIN_AIR { aborted } else { found }
     }
 
-    fn judge_source(&mut self, txn: TxnId, op: OpId) {
-        match self.out.source[op as usize] {
-            THIN_AIR => self.fault(Fault::ThinAirRead, op, NONE),
-            AMBIGUOUS => self.out.ambiguous = true,
-            write if write < FIRST_SPECIAL => {
-                let writer = self.out.op_txn[write as usize];
-                if writer == txn {
-                    if write > op {
-                        self.fault(Fault::FutureRead, op, write);
-                    }
-                    self.out.source[op as usize] = NOTHING;
-                } else {
-                    self.judge_write(op, write);
+    /// A transaction of unknown outcome counts if an included one read from it.
+    fn include_observed(&self, source: &[u32], included: &mut [bool]) {
+        if !self.history.txns.iter().any(|txn| txn.outcome == Outcome::Unknown) {
+            return;
+        }
+        let mut queue: Vec<TxnId> = (0..self.history.txns.len() as TxnId)
+            .filter(|txn| included[*txn as usize])
+            .collect();
+        for key in 0..self.history.keys.len() as u32 {
+            // Every element of a list that was read came from a transaction that counts.
+            for &element in self.history.lists.longest(key) {
+                if let Some(write) = self.table.find(key, element) {
+                    self.include(write, included, &mut queue);
                 }
             }
+        }
+        while let Some(txn) = queue.pop() {
+            for op in self.history.range(txn) {
+                if source[op] < FIRST_SPECIAL {
+                    self.include(source[op], included, &mut queue);
+                }
+            }
+        }
+    }
+
+    fn include(&self, write: OpId, included: &mut [bool], queue: &mut Vec<TxnId>) {
+        let writer = self.op_txn[write as usize];
+        let unknown = self.history.txns[writer as usize].outcome == Outcome::Unknown;
+        if unknown && !std::mem::replace(&mut included[writer as usize], true) {
+            queue.push(writer);
+        }
+    }
+}
+
+/// One part of the history.
+struct Pass<'p, 'a> {
+    index: &'p Index<'a>,
+    base: usize,
+    source: &'p mut [u32],
+    faults: Vec<FaultAt>,
+    ambiguous: bool,
+    /// Last own write or read of a key, valid where the transaction is the current one.
+    last: Vec<(TxnId, OpId)>,
+}
+
+impl Pass<'_, '_> {
+    fn read_transaction(&mut self, txn: TxnId) {
+        let history = self.index.history;
+        let counts = history.txns[txn as usize].outcome != Outcome::Aborted;
+        for op in history.range(txn) {
+            let what = history.ops[op];
+            if what.key == NONE {
+                continue;
+            }
+            let (last_txn, last_op) = self.last[what.key as usize];
+            let earlier = if last_txn == txn { last_op } else { NONE };
+            match what.kind {
+                OpKind::Read if counts => self.read(txn, op as OpId, what, earlier),
+                OpKind::ReadList if counts => self.read_list(txn, op as OpId, what),
+                OpKind::Read | OpKind::ReadList | OpKind::ReadUnknown => continue,
+                _ => {}
+            }
+            self.last[what.key as usize] = (txn, op as OpId);
+        }
+    }
+
+    fn set(&mut self, op: OpId, source: u32) {
+        self.source[op as usize - self.base] = source;
+    }
+
+    fn fault(&mut self, fault: Fault, op: OpId, other: OpId) {
+        self.faults.push(FaultAt { fault, op, other });
+    }
+
+    fn read(&mut self, txn: TxnId, op: OpId, what: Op, earlier: OpId) {
+        if earlier != NONE {
+            let before = self.index.history.ops[earlier as usize];
+            if before.value != what.value {
+                self.fault(Fault::Internal, op, earlier);
+            } else if before.kind.is_write() {
+                return;
+            }
+        }
+        let source = self.index.attribute(txn, what);
+        self.set(op, source);
+        match source {
+            THIN_AIR => self.fault(Fault::ThinAirRead, op, NONE),
+            AMBIGUOUS => self.ambiguous = true,
+            write if write < FIRST_SPECIAL => self.judge_write(txn, op, write),
             _ => {}
         }
     }
 
-    fn judge_write(&mut self, op: OpId, write: OpId) {
-        let writer = self.out.op_txn[write as usize];
-        if self.history.txns[writer as usize].outcome == Outcome::Aborted {
+    fn judge_write(&mut self, txn: TxnId, op: OpId, write: OpId) {
+        let writer = self.index.op_txn[write as usize];
+        if writer == txn {
+            if write > op {
+                self.fault(Fault::FutureRead, op, write);
+            }
+            self.set(op, NOTHING);
+        } else if self.index.history.txns[writer as usize].outcome == Outcome::Aborted {
             self.fault(Fault::AbortedRead, op, write);
-        } else if self.intermediate[write as usize / 64] >> (write % 64) & 1 == 1 {
+        } else if self.index.intermediate[write as usize / 64] >> (write % 64) & 1 == 1 {
             self.fault(Fault::IntermediateRead, op, write);
         }
     }
 
     /// A list read saw the version that its last element made.
     fn read_list(&mut self, txn: TxnId, op: OpId, what: Op) {
-        let list = self.history.lists.get(what.key, ListRef::from_atom(what.value));
-        let source = match list.last() {
-            None => INIT,
-            Some(&element) => self.table.find(what.key, element).unwrap_or(THIN_AIR),
-        };
-        self.out.source[op as usize] = source;
-        if list.iter().any(|element| self.table.find(what.key, *element).is_none()) {
+        let index = self.index;
+        let list = index.history.lists.get(what.key, ListRef::from_atom(what.value));
+        let find = |element: &Atom| index.table.find(what.key, *element);
+        let source = list.last().map_or(INIT, |element| find(element).unwrap_or(THIN_AIR));
+        self.set(op, source);
+        if source == THIN_AIR || self.unseen_part(what, list).iter().any(|e| find(e).is_none()) {
             self.fault(Fault::ThinAirRead, op, NONE);
         }
         if source < FIRST_SPECIAL {
-            let writer = self.out.op_txn[source as usize];
+            let writer = index.op_txn[source as usize];
             if writer == txn {
-                self.out.source[op as usize] = NOTHING;
-            } else if self.history.txns[writer as usize].outcome == Outcome::Aborted {
-                self.out.source[op as usize] = THIN_AIR;
+                self.set(op, NOTHING);
+            } else if index.history.txns[writer as usize].outcome == Outcome::Aborted {
+                self.set(op, THIN_AIR);
             }
         }
     }
 
-    fn fault(&mut self, fault: Fault, op: OpId, other: OpId) {
-        self.out.faults.push(FaultAt { fault, op, other });
-    }
-
-    fn finish(mut self) -> Resolved {
-        self.include_observed();
-        let out = &mut self.out;
-        for at in &out.faults {
-            // The fault keeps the writer; as a dependency the read is set aside.
-            if at.fault == Fault::AbortedRead {
-                out.source[at.op as usize] = THIN_AIR;
-            }
-        }
-        out.faults.retain(|at| {
-            at.fault == Fault::WrittenTwice || out.included[out.op_txn[at.op as usize] as usize]
-        });
-        out.faults.sort_by_key(|at| (at.op, at.fault));
-        self.out
-    }
-
-    /// A transaction of unknown outcome counts if an included one read from it.
-    fn include_observed(&mut self) {
-        let unknown = self.history.txns.iter().any(|txn| txn.outcome == Outcome::Unknown);
-        if !unknown {
-            return;
-        }
-        let mut queue: Vec<TxnId> = (0..self.history.txns.len() as TxnId)
-            .filter(|txn| self.out.included[*txn as usize])
-            .collect();
-        self.include_list_elements(&mut queue);
-        while let Some(txn) = queue.pop() {
-            for op in self.history.range(txn) {
-                let Some(writer) = self.out.writer(self.out.source[op]) else { continue };
-                let outcome = self.history.txns[writer as usize].outcome;
-                if outcome == Outcome::Unknown && !self.out.included[writer as usize] {
-                    self.out.included[writer as usize] = true;
-                    queue.push(writer);
-                }
-            }
-        }
-    }
-
-    /// Every element of a list that was read came from a transaction that counts.
-    fn include_list_elements(&mut self, queue: &mut Vec<TxnId>) {
-        for key in 0..self.history.keys.len() as u32 {
-            for &element in self.history.lists.longest(key) {
-                let Some(write) = self.table.find(key, element) else { continue };
-                let writer = self.out.op_txn[write as usize] as usize;
-                let outcome = self.history.txns[writer].outcome;
-                if outcome == Outcome::Unknown && !self.out.included[writer] {
-                    self.out.included[writer] = true;
-                    queue.push(writer as TxnId);
-                }
-            }
+    /// The part of a list that has to be looked at: prefixes of the longest list are looked at once, with
+    /// the longest one itself.
+    fn unseen_part<'l>(&self, what: Op, list: &'l [Atom]) -> &'l [Atom] {
+        let longest = self.index.history.lists.longest(what.key);
+        match ListRef::from_atom(what.value) {
+            ListRef::Prefix(len) if (len as usize) < longest.len() => &[],
+            _ => list,
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Scan {
     pub value: Option<Atom>,
 }
 
-/// Runs all scans; findings are grouped by name and in order of operations.
+/// Runs all scans but the one for lost updates; findings are grouped by name and in order of operations.
 pub fn scan(history: &History, resolved: &Resolved) -> Vec<Scan> {
     let mut found = Vec::new();
     for at in &resolved.faults {
@@ -44,13 +44,13 @@ pub fn scan(history: &History, resolved: &Resolved) -> Vec<Scan> {
     if history.workload == Workload::ListAppend {
         Lists::new(history, resolved).scan(&mut found);
     }
-    lost_updates(history, resolved, &mut found);
     found.sort_by(|a, b| (a.name, &a.ops).cmp(&(b.name, &b.ops)));
     found
 }
 
 /// At least two committed transactions read the same version of a key and then wrote the key.
-fn lost_updates(history: &History, resolved: &Resolved, found: &mut Vec<Scan>) {
+pub fn lost_updates(history: &History, resolved: &Resolved) -> Vec<Scan> {
+    let mut found = Vec::new();
     let mut updates: WordMap<(KeyId, Atom), Vec<OpId>> = WordMap::default();
     let mut first: WordMap<KeyId, (Atom, OpId)> = WordMap::default();
     let mut wrote: WordMap<KeyId, ()> = WordMap::default();
@@ -87,6 +87,7 @@ fn lost_updates(history: &History, resolved: &Resolved, found: &mut Vec<Scan>) {
         debug_assert!(ops.iter().all(|op| resolved.included[resolved.op_txn[*op as usize] as usize]));
         found.push(Scan { name: "lost-update", ops, key, value });
     }
+    found
 }
 
 /// What identifies the version that a read saw: its value, or the whole list.

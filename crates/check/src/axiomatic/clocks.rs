@@ -5,7 +5,6 @@
 //! row is used again. So memory follows the number of open versions, not of transactions.
 
 use super::context::Context;
-use crate::graph::Csr;
 use crate::model::{NONE, TxnId};
 
 /// Rows of clocks with a free list.
@@ -18,13 +17,21 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// Clocks for the transactions of `graph` (session order and reads-from).
-    pub(crate) fn new(context: &Context<'_>, graph: &Csr) -> Clocks {
-        let users = (0..graph.nodes() as u32).map(|txn| graph.targets(txn).len() as u32).collect();
+    /// Clocks for all transactions; each is used by its session's next one and by its readers.
+    pub(crate) fn new(context: &Context<'_>) -> Clocks {
+        let count = context.history.txns.len();
+        let mut users = vec![0_u32; count];
+        for txn in context.included() {
+            let previous = context.sessions.previous[txn as usize];
+            let reads = context.reads(txn).map(|read| read.from);
+            for from in reads.chain([previous]).filter(|from| *from != NONE) {
+                users[from as usize] += 1;
+            }
+        }
         Clocks {
             width: context.history.sessions.len(),
             rows: Vec::new(),
-            row_of: vec![NONE; graph.nodes()],
+            row_of: vec![NONE; count],
             users,
             free: Vec::new(),
         }

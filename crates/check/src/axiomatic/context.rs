@@ -59,6 +59,12 @@ impl Context<'_> {
             .map(|op| op.key)
     }
 
+    /// Whether session order and reads-from lead forward in the input, as in a log of an execution.
+    pub fn base_leads_forward(&self) -> bool {
+        self.included()
+            .all(|txn| self.reads(txn).all(|read| read.from == NONE || read.from < txn))
+    }
+
     /// Session order and reads-from.
     pub fn base_edges(&self) -> EdgeList {
         let mut edges = EdgeList::default();

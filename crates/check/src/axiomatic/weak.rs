@@ -9,7 +9,7 @@
 
 use super::clocks::Clocks;
 use super::context::{Context, Read};
-use crate::graph::Csr;
+use crate::graph::{Csr, EdgeList};
 use crate::hash::WordMap;
 use crate::model::{NONE, OpId, TxnId};
 
@@ -47,29 +47,93 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 }
 
 /// Whether the level holds.
-pub fn holds(context: &Context<'_>, level: Weak) -> bool {
-    let mut edges = context.base_edges();
-    let mut possible = true;
-    collect(context, level, &mut |order: Forced| {
-        if order.after == NONE {
-            possible = false;
+///
+/// First without storing anything: where all edges lead forward in the input there is no cycle, and where
+/// one does not, this is noticed soon. Only then is the graph built.
+pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
+    if context.base_leads_forward() {
+        let parts = in_parts(context, level, threads, &|jobs: Part| {
+            let mut seen = Glance { possible: true, forward: true };
+            collect(context, level, jobs, &mut |order: Forced| {
+                seen.possible &= order.after != NONE;
+                seen.forward &= order.before < order.after;
+                seen.possible && seen.forward
+            });
+            seen
+        });
+        if parts.iter().any(|seen| !seen.possible) {
             return false;
         }
-        edges.push(order.before, order.after);
-        true
-    });
-    if !possible {
-        return false;
+        if parts.iter().all(|seen| seen.forward) {
+            return true;
+        }
     }
-    let graph = Csr::new(context.history.txns.len(), &edges);
-    drop(edges);
-    crate::graph::is_acyclic(&graph)
+    let mut edges = context.base_edges();
+    let parts = in_parts(context, level, threads, &|jobs: Part| {
+        let mut edges = EdgeList::default();
+        let mut possible = true;
+        collect(context, level, jobs, &mut |order: Forced| {
+            possible &= order.after != NONE;
+            edges.push(order.before, order.after);
+            possible
+        });
+        (possible, edges)
+    });
+    for (possible, mut found) in parts {
+        if !possible {
+            return false;
+        }
+        edges.append(&mut found);
+    }
+    edges.are_acyclic(context.history.txns.len())
+}
+
+struct Glance {
+    possible: bool,
+    forward: bool,
+}
+
+/// A share of the transactions, and whether session order belongs to it.
+#[derive(Clone, Copy)]
+struct Part {
+    from: TxnId,
+    to: TxnId,
+    sessions: bool,
+}
+
+/// Runs `work` on shares of the transactions; results come in order.
+fn in_parts<T: Send>(
+    context: &Context<'_>,
+    level: Weak,
+    threads: usize,
+    work: &(dyn Fn(Part) -> T + Sync),
+) -> Vec<T> {
+    let count = context.history.txns.len() as TxnId;
+    // Clocks go from transaction to transaction: the causal level has one part.
+    let shares = if level == Weak::Causal { 1 } else { threads.clamp(1, 1 + count as usize / 4096) };
+    let parts: Vec<Part> = (0..shares as u64)
+        .map(|share| Part {
+            from: (u64::from(count) * share / shares as u64) as TxnId,
+            to: (u64::from(count) * (share + 1) / shares as u64) as TxnId,
+            sessions: share == 0,
+        })
+        .collect();
+    if let [only] = parts.as_slice() {
+        return vec![work(*only)];
+    }
+    std::thread::scope(|scope| {
+        let handles: Vec<_> =
+            parts.iter().map(|part| (*part, scope.spawn(|| work(*part)))).collect();
+        // A share whose thread was lost is done again here.
+        handles.into_iter().map(|(part, done)| done.join().unwrap_or_else(|_| work(part))).collect()
+    })
 }
 
 /// All orders that the level forces.
 pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
     let mut all = Vec::new();
-    collect(context, level, &mut |order: Forced| {
+    let whole = Part { from: 0, to: context.history.txns.len() as TxnId, sessions: true };
+    collect(context, level, whole, &mut |order: Forced| {
         all.push(order);
         true
     });
@@ -77,21 +141,29 @@ pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
 }
 
 /// Hands every forced order to `sink`. Causal: nothing is handed over if the causal order is cyclic.
-fn collect<C: Collect>(context: &Context<'_>, level: Weak, sink: &mut C) {
+fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: Part, sink: &mut C) {
     match level {
-        Weak::ReadCommitted => observed(context, true, sink),
+        Weak::ReadCommitted => {
+            observed(context, true, part, sink);
+        }
         Weak::ReadAtomic => {
-            if observed(context, false, sink) {
+            if observed(context, false, part, sink) && part.sessions {
                 session_writers(context, sink);
             }
-            true
         }
-        Weak::Causal => causal(context, sink),
-    };
+        Weak::Causal => {
+            causal(context, sink);
+        }
+    }
 }
 
 /// Orders from what the transaction itself read: earlier reads only, or all of them.
-fn observed<C: Collect>(context: &Context<'_>, earlier_only: bool, sink: &mut C) -> bool {
+fn observed<C: Collect>(
+    context: &Context<'_>,
+    earlier_only: bool,
+    part: Part,
+    sink: &mut C,
+) -> bool {
     let history = context.history;
     let mut last_read = vec![(NONE, 0_u32); history.keys.len()];
     let mut seen = vec![NONE; history.txns.len()];
@@ -99,7 +171,10 @@ fn observed<C: Collect>(context: &Context<'_>, earlier_only: bool, sink: &mut C)
     let mut chain: Vec<u32> = Vec::new();
     // Large writers are asked key by key instead of being walked through for every reader.
     let mut large: WordMap<TxnId, WordMap<u32, ()>> = WordMap::default();
-    for txn in context.included() {
+    for txn in part.from..part.to {
+        if !context.resolved.included[txn as usize] {
+            continue;
+        }
         reads.clear();
         reads.extend(context.reads(txn));
         if reads.len() < 2 {
@@ -181,10 +256,15 @@ fn session_writers<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
 
 /// Orders from the causal past: per session the last writer of the key that the reader knew.
 fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
-    let graph = Csr::new(context.history.txns.len(), &context.base_edges());
-    let Some(order) = crate::graph::topological_order(&graph) else { return true };
+    let order = if context.base_leads_forward() {
+        (0..context.history.txns.len() as TxnId).collect()
+    } else {
+        let graph = Csr::new(context.history.txns.len(), &context.base_edges());
+        let Some(order) = crate::graph::topological_order(&graph) else { return true };
+        order
+    };
     let writers = context.writers_by_session();
-    let mut clocks = Clocks::new(context, &graph);
+    let mut clocks = Clocks::new(context);
     for txn in order {
         if !context.resolved.included[txn as usize] {
             continue;

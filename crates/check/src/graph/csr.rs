@@ -40,11 +40,25 @@ impl EdgeList {
         })
     }
 
+    /// Whether the edges have no cycle: at a glance if they all lead to larger numbers.
+    pub fn are_acyclic(self, nodes: usize) -> bool {
+        if self.pairs.iter().all(|pair| (pair >> 32) as u32 <= *pair as u32 && !is_loop(*pair)) {
+            return true;
+        }
+        let graph = Csr::new(nodes, &self);
+        drop(self);
+        super::is_acyclic(&graph)
+    }
+
     /// Takes over the edges of another list.
     pub fn append(&mut self, other: &mut EdgeList) {
         self.pairs.append(&mut other.pairs);
         self.kinds.append(&mut other.kinds);
     }
+}
+
+fn is_loop(pair: u64) -> bool {
+    (pair >> 32) as u32 == pair as u32
 }
 
 /// Edges by source.

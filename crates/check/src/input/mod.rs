@@ -134,12 +134,25 @@ fn skip_comments(mut text: &[u8]) -> &[u8] {
 }
 
 /// Reads a whole history; the format is recognised, within a family if one is given.
-pub fn read<R: Read>(reader: R, family: Option<&str>) -> Result<(Format, History), InputError> {
+pub fn read<R: Read + Send>(reader: R, family: Option<&str>) -> Result<(Format, History), InputError> {
+    read_threaded(reader, family, 1)
+}
+
+/// Like [`read`], with some work done on a second thread if more than one is allowed.
+pub fn read_threaded<R: Read + Send>(
+    reader: R,
+    family: Option<&str>,
+    threads: usize,
+) -> Result<(Format, History), InputError> {
     let mut source = Source::new(reader);
     let start = source.look_ahead()?;
     let format = recognise(start, family).ok_or(InputError::Unrecognised)?;
     let mut builder = HistoryBuilder::new();
-    read_as(&mut source, format, &mut builder, Atom::int(0).unwrap_or(Atom::NIL))?;
+    if format == Format::Plume && threads > 1 {
+        plume::read_on_two_threads(&mut source, &mut builder)?;
+    } else {
+        read_as(&mut source, format, &mut builder, Atom::int(0).unwrap_or(Atom::NIL))?;
+    }
     Ok((format, builder.finish()))
 }
 
@@ -162,7 +175,9 @@ pub fn read_as<R: Read>(
 }
 
 /// Unpacks gzip and zstd while reading; everything else passes through.
-pub fn unpack<'r>(mut reader: impl Read + 'r) -> Result<Box<dyn Read + 'r>, InputError> {
+pub fn unpack<'r>(
+    mut reader: impl Read + Send + 'r,
+) -> Result<Box<dyn Read + Send + 'r>, InputError> {
     let mut magic = [0_u8; 4];
     let mut got = 0;
     while got < magic.len() {

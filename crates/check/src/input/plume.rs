@@ -2,72 +2,172 @@
 //!
 //! Conventions: value 0 is the initial value; transaction −1 marks the write of an aborted
 //! transaction. Sessions run their transactions in the order in which they appear.
+//! With a second thread, lines become numbers there, block by block, while the history is built here.
 
 use super::source::{InputError, Source};
-use crate::model::{Atom, HistoryBuilder, NO_TIME, OpKind, Outcome, Symbols};
+use crate::model::{Atom, HistoryBuilder, NO_TIME, OpKind, Outcome};
 use std::io::Read;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 const SHAPE: &str = "r(key,value,session,txn) or w(key,value,session,txn) with integers";
+/// Lines that travel from thread to thread together.
+const BLOCK: usize = 1 << 14;
+/// Blocks that may wait: bounds the memory.
+const WAITING: usize = 8;
 
 /// Reads the text into the builder.
 pub fn read<R: Read>(source: &mut Source<R>, builder: &mut HistoryBuilder) -> Result<(), InputError> {
-    builder.set_initial(Atom::int(0).unwrap_or(Atom::NIL));
-    let mut last_session = None;
+    let mut build = Build::new(builder);
     loop {
-        let line_number = source.line();
+        let number = source.line();
         let Some(line) = source.next_line()? else { return Ok(()) };
-        if line.is_empty() {
-            continue;
+        if !line.is_empty() {
+            build.add(&parsed(line, number)?, number)?;
         }
-        let Some(op) = parse(line, builder.symbols()) else {
-            return Err(InputError::Syntax { line: line_number, expected: SHAPE.to_owned() });
-        };
-        let session = match last_session {
-            Some((name, id)) if name == op.session => id,
+    }
+}
+
+/// The same, with the lines parsed on a thread of their own.
+pub fn read_on_two_threads<R: Read + Send>(
+    source: &mut Source<R>,
+    builder: &mut HistoryBuilder,
+) -> Result<(), InputError> {
+    let (sender, receiver) = sync_channel::<(u64, Vec<Line>)>(WAITING);
+    std::thread::scope(|scope| {
+        let parser = scope.spawn(move || parse_blocks(source, &sender));
+        let built = build_blocks(&receiver, builder);
+        drop(receiver);
+        let parsed = parser.join().unwrap_or_else(|_| {
+            Err(InputError::Limit { line: 0, limit: "the parser was lost".to_owned() })
+        });
+        built.and(parsed)
+    })
+}
+
+fn parse_blocks<R: Read>(
+    source: &mut Source<R>,
+    sender: &SyncSender<(u64, Vec<Line>)>,
+) -> Result<(), InputError> {
+    loop {
+        let first = source.line();
+        let mut block = Vec::with_capacity(BLOCK);
+        let mut bad = None;
+        let mut end = false;
+        while block.len() < BLOCK {
+            let number = source.line();
+            let Some(line) = source.next_line()? else {
+                end = true;
+                break;
+            };
+            if line.is_empty() {
+                continue;
+            }
+            match parsed(line, number) {
+                Ok(line) => block.push(line),
+                Err(error) => {
+                    bad = Some(error);
+                    break;
+                }
+            }
+        }
+        // A builder that gave up has its own error to tell.
+        if sender.send((first, block)).is_err() || end {
+            return Ok(());
+        }
+        if let Some(error) = bad {
+            return Err(error);
+        }
+    }
+}
+
+fn build_blocks(
+    receiver: &Receiver<(u64, Vec<Line>)>,
+    builder: &mut HistoryBuilder,
+) -> Result<(), InputError> {
+    let mut build = Build::new(builder);
+    while let Ok((first, block)) = receiver.recv() {
+        for line in &block {
+            build.add(line, first)?;
+        }
+    }
+    Ok(())
+}
+
+fn parsed(line: &[u8], number: u64) -> Result<Line, InputError> {
+    parse(line).ok_or_else(|| InputError::Syntax { line: number, expected: SHAPE.to_owned() })
+}
+
+/// Hands lines to the builder, remembering the last session.
+struct Build<'b> {
+    builder: &'b mut HistoryBuilder,
+    last_session: Option<(i128, u32)>,
+}
+
+impl<'b> Build<'b> {
+    fn new(builder: &'b mut HistoryBuilder) -> Build<'b> {
+        builder.set_initial(Atom::int(0).unwrap_or(Atom::NIL));
+        Build { builder, last_session: None }
+    }
+
+    #[inline]
+    fn atom(&mut self, number: i128) -> Atom {
+        match i64::try_from(number).ok().and_then(Atom::int) {
+            Some(atom) => atom,
+            None => self.builder.symbols().integer(number),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, line: &Line, number: u64) -> Result<(), InputError> {
+        let session = match self.last_session {
+            Some((name, id)) if name == line.session => id,
             _ => {
-                let id = builder.session(op.session);
-                last_session = Some((op.session, id));
+                let name = self.atom(line.session);
+                let id = self.builder.session(name);
+                self.last_session = Some((line.session, id));
                 id
             }
         };
-        if op.txn == -1 {
-            builder.begin(session, -1, Outcome::Aborted, (NO_TIME, NO_TIME));
+        if line.txn == -1 {
+            self.builder.begin(session, -1, Outcome::Aborted, (NO_TIME, NO_TIME));
         } else {
-            builder.resume(session, op.txn, Outcome::Committed);
+            self.builder.resume(session, line.txn, Outcome::Committed);
         }
-        let key = builder.key(op.key);
-        builder.push(op.kind, key, op.value).map_err(|limit| InputError::Limit {
-            line: line_number,
-            limit: limit.to_string(),
-        })?;
+        let name = self.atom(line.key);
+        let key = self.builder.key(name);
+        let value = self.atom(line.value);
+        let kind = if line.write { OpKind::Write } else { OpKind::Read };
+        self.builder
+            .push(kind, key, value)
+            .map_err(|limit| InputError::Limit { line: number, limit: limit.to_string() })
     }
 }
 
 struct Line {
-    kind: OpKind,
-    key: Atom,
-    value: Atom,
-    session: Atom,
+    key: i128,
+    value: i128,
+    session: i128,
     txn: i64,
+    write: bool,
 }
 
 #[inline]
-fn parse(line: &[u8], symbols: &mut Symbols) -> Option<Line> {
-    let (kind, rest) = match line {
-        [b'r', b'(', rest @ ..] => (OpKind::Read, rest),
-        [b'w', b'(', rest @ ..] => (OpKind::Write, rest),
+fn parse(line: &[u8]) -> Option<Line> {
+    let (write, rest) = match line {
+        [b'r', b'(', rest @ ..] => (false, rest),
+        [b'w', b'(', rest @ ..] => (true, rest),
         _ => return None,
     };
     let mut rest = rest;
-    let key = number(&mut rest, b',', symbols)?;
-    let value = number(&mut rest, b',', symbols)?;
-    let session = number(&mut rest, b',', symbols)?;
-    let txn = number(&mut rest, b')', symbols)?.as_int()?;
-    rest.iter().all(u8::is_ascii_whitespace).then_some(Line { kind, key, value, session, txn })
+    let key = number(&mut rest, b',')?;
+    let value = number(&mut rest, b',')?;
+    let session = number(&mut rest, b',')?;
+    let txn = i64::try_from(number(&mut rest, b')')?).ok()?;
+    rest.iter().all(u8::is_ascii_whitespace).then_some(Line { key, value, session, txn, write })
 }
 
 #[inline]
-fn number(rest: &mut &[u8], end: u8, symbols: &mut Symbols) -> Option<Atom> {
+fn number(rest: &mut &[u8], end: u8) -> Option<i128> {
     let mut value = 0_i64;
     let mut at = 0;
     let bytes = *rest;
@@ -81,16 +181,17 @@ fn number(rest: &mut &[u8], end: u8, symbols: &mut Symbols) -> Option<Atom> {
     }
     if (1..=18).contains(&at) && bytes.get(at) == Some(&end) {
         *rest = &bytes[at + 1..];
-        return Atom::int(value);
+        return Some(i128::from(value));
     }
-    slow_number(rest, end, symbols)
+    slow_number(rest, end)
 }
 
 #[cold]
-fn slow_number(rest: &mut &[u8], end: u8, symbols: &mut Symbols) -> Option<Atom> {
+fn slow_number(rest: &mut &[u8], end: u8) -> Option<i128> {
     let stop = rest.iter().position(|byte| *byte == end)?;
     let text = std::str::from_utf8(&rest[..stop]).ok()?.trim();
+    // Larger numbers than any format writes would only waste memory as text.
     let value = text.parse::<i128>().ok()?;
     *rest = &rest[stop + 1..];
-    Some(symbols.integer(value))
+    Some(value)
 }

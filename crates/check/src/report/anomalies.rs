@@ -14,9 +14,8 @@ use crate::scans::Scan;
 use crate::witness::{Anomaly, Explainer};
 use std::collections::BTreeSet;
 
-/// Names of ours that Elle does not have; they matter whenever something is wrong.
-pub(super) const OURS: [&str; 5] =
-    ["thin-air-read", "written-twice", "non-monotonic-read", "fractured-read", "causal-violation"];
+/// Names of ours for violations of the axiomatic levels.
+pub(super) const OURS: [&str; 3] = ["non-monotonic-read", "fractured-read", "causal-violation"];
 
 /// Which relation explains two transactions that have several: data before order.
 pub(super) const DATA_FIRST: Priority = [
@@ -37,7 +36,7 @@ pub(super) fn find(analysis: &Analysis<'_>, asked: &[Asked], report: &Report) ->
         _ => analysis.derived(),
     };
     let explainer = Explainer::new(analysis.history, &analysis.resolved, orders);
-    let mut found = grouped(&explainer, analysis.scans());
+    let mut found = grouped(&explainer, &analysis.scans());
     let fails = |name: &str| {
         report.levels.iter().any(|entry| entry.0 == name && entry.1 == Verdict::Fails)
     };
@@ -73,12 +72,13 @@ fn rank(name: &str) -> usize {
 }
 
 /// One anomaly per kind of scan.
-pub(super) fn grouped(explainer: &Explainer<'_>, scans: &[Scan]) -> Vec<Anomaly> {
+pub(super) fn grouped(explainer: &Explainer<'_>, scans: &[&Scan]) -> Vec<Anomaly> {
     let names: BTreeSet<&'static str> = scans.iter().map(|scan| scan.name).collect();
     names
         .into_iter()
         .map(|name| {
-            let of_name: Vec<&Scan> = scans.iter().filter(|scan| scan.name == name).collect();
+            let of_name: Vec<&Scan> =
+                scans.iter().copied().filter(|scan| scan.name == name).collect();
             explainer.scanned(name, &of_name)
         })
         .collect()

@@ -92,8 +92,8 @@ fn find(
         });
     }
     let explainer = Explainer::new(history, &analysis.resolved, orders).with_edges(given);
-    let scans: Vec<Scan> =
-        analysis.scans().iter().filter(|scan| elle_sees(analysis, scan)).cloned().collect();
+    let mut scans = analysis.scans();
+    scans.retain(|scan| elle_sees(analysis, scan));
     let mut found = grouped(&explainer, &scans);
     if !cyclic.is_empty() {
         let because = cyclic.iter().map(|(key, values, source)| {

@@ -71,7 +71,7 @@ pub fn result(history: &History, report: &Report, file: &str, input: &str) -> Va
     entry["anomalies"] = all(&report.anomalies);
     entry["not"] = json!(report.not);
     if !report.others.is_empty() {
-        entry["allowed_anomalies"] = all(&report.others);
+        entry["other_anomalies"] = all(&report.others);
     }
     let reasons = reasons(report);
     if reasons.as_object().is_some_and(|reasons| !reasons.is_empty()) {

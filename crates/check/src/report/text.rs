@@ -83,7 +83,7 @@ pub fn render(history: &History, report: &Report, file: &str, input: &str, style
     }
     if !report.others.is_empty() {
         let names: Vec<&str> = report.others.iter().map(|anomaly| anomaly.name).collect();
-        let _ = writeln!(out, "\n  also in it, but allowed at {asked}: {}", names.join(", "));
+        let _ = writeln!(out, "\n  also in it, but no proof against {asked}: {}", names.join(", "));
     }
     for (title, levels) in [
         ("levels (Adya, Elle)", &report.levels),
