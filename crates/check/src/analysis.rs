@@ -33,6 +33,7 @@ pub struct Analysis<'a> {
     scans: OnceLock<Vec<Scan>>,
     lost_updates: OnceLock<Vec<Scan>>,
     reason: Mutex<Option<Reason>>,
+    pub(crate) serial_with_sessions: OnceLock<bool>,
 }
 
 impl<'a> Analysis<'a> {
@@ -63,6 +64,7 @@ impl<'a> Analysis<'a> {
             scans: OnceLock::new(),
             lost_updates: OnceLock::new(),
             reason: Mutex::new(None),
+            serial_with_sessions: OnceLock::new(),
         }
     }
 
@@ -95,6 +97,11 @@ impl<'a> Analysis<'a> {
     /// Version orders with read-modify-write chains joined.
     pub fn derived(&self) -> &Orders {
         &self.derivation().0
+    }
+
+    /// Whether the order of some writes stays open.
+    pub fn is_open(&self) -> bool {
+        self.derived().is_open()
     }
 
     /// Two updates of the same version, if there are any.

@@ -7,7 +7,7 @@
 //! Assumption: the initial state precedes everything, so it needs no node.
 
 use crate::graph::Kind;
-use crate::model::{History, NO_TIME, NONE, OpId, TxnId};
+use crate::model::{History, KeyId, NO_TIME, NONE, OpId, TxnId};
 use crate::orders::Orders;
 use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
 use crate::sessions::Sessions;
@@ -17,14 +17,15 @@ use crate::sessions::Sessions;
 pub struct Readers {
     starts: Vec<u32>,
     readers: Vec<TxnId>,
-    of_initial: Vec<Vec<TxnId>>,
+    initial_starts: Vec<u32>,
+    of_initial: Vec<TxnId>,
 }
 
 impl Readers {
     /// Indexes all reads of included transactions.
     pub fn new(history: &History, resolved: &Resolved) -> Readers {
         let mut starts = vec![0_u32; history.ops.len() + 2];
-        let mut of_initial = vec![Vec::new(); history.keys.len()];
+        let mut initial_starts = vec![0_u32; history.keys.len() + 2];
         let reads = || {
             resolved.source.iter().enumerate().filter(|(op, source)| {
                 (**source < FIRST_SPECIAL || **source == INIT)
@@ -33,27 +34,31 @@ impl Readers {
         };
         for (op, &source) in reads() {
             if source == INIT {
-                let of_key: &mut Vec<TxnId> = &mut of_initial[history.ops[op].key as usize];
-                if of_key.last() != Some(&resolved.op_txn[op]) {
-                    of_key.push(resolved.op_txn[op]);
-                }
+                initial_starts[history.ops[op].key as usize + 2] += 1;
             } else {
                 starts[source as usize + 2] += 1;
             }
         }
-        for at in 2..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut readers = vec![0; starts[starts.len() - 1] as usize];
-        for (op, &source) in reads() {
-            if source != INIT {
-                let slot = &mut starts[source as usize + 1];
-                readers[*slot as usize] = resolved.op_txn[op];
-                *slot += 1;
+        for starts in [&mut starts, &mut initial_starts] {
+            for at in 2..starts.len() {
+                starts[at] += starts[at - 1];
             }
         }
+        let mut readers = vec![0; starts[starts.len() - 1] as usize];
+        let mut of_initial = vec![0; initial_starts[initial_starts.len() - 1] as usize];
+        for (op, &source) in reads() {
+            let (starts, list, at) = if source == INIT {
+                (&mut initial_starts, &mut of_initial, history.ops[op].key)
+            } else {
+                (&mut starts, &mut readers, source)
+            };
+            let slot = &mut starts[at as usize + 1];
+            list[*slot as usize] = resolved.op_txn[op];
+            *slot += 1;
+        }
         starts.pop();
-        Readers { starts, readers, of_initial }
+        initial_starts.pop();
+        Readers { starts, readers, initial_starts, of_initial }
     }
 
     /// Who read what this write installed.
@@ -65,7 +70,9 @@ impl Readers {
 
     /// Who read the initial version of the key.
     pub fn of_initial(&self, key: u32) -> &[TxnId] {
-        &self.of_initial[key as usize]
+        let range = self.initial_starts[key as usize] as usize
+            ..self.initial_starts[key as usize + 1] as usize;
+        &self.of_initial[range]
     }
 }
 
@@ -87,18 +94,16 @@ pub fn data_edges(
             }
         }
     }
-    for (key, order) in orders.keys.iter().enumerate() {
-        for (at, chain) in order.chains.iter().enumerate() {
+    for key in 0..orders.keys() as KeyId {
+        for (at, chain) in orders.chains(key).enumerate() {
             let first = resolved.op_txn[chain[0] as usize];
-            match order.chains.first() {
-                Some(before) if at > 0 && order.first_is_first => {
-                    follow(resolved, readers, before[before.len() - 1], first, &mut add);
-                }
-                _ => {
-                    for &reader in readers.of_initial(key as u32) {
-                        if reader != first {
-                            add(reader, first, Kind::Rw);
-                        }
+            if at > 0 && orders.first_is_first(key) {
+                let before = orders.chain(key, 0);
+                follow(resolved, readers, before[before.len() - 1], first, &mut add);
+            } else {
+                for &reader in readers.of_initial(key) {
+                    if reader != first {
+                        add(reader, first, Kind::Rw);
                     }
                 }
             }

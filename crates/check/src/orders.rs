@@ -5,127 +5,194 @@
 //! Sources of knowledge: list reads (the longest list is the order, appends that nobody saw come
 //! after it), version numbers in the input, a given order of all transactions, and, for levels that
 //! forbid lost updates, read-modify-write: whoever read a version and wrote the key wrote the next one.
-//! Blind spot: lists that contradict each other; the longest that fits the first read wins, the
-//! contradiction itself is reported as `incompatible-order`.
+//! All chains lie in one array, key by key.
+//! Blind spot: lists that contradict each other; the longest wins, the contradiction itself is reported
+//! as `incompatible-order`.
 
 use crate::hash::WordMap;
 use crate::model::{Atom, History, KeyId, NONE, OpId, TxnId, Workload};
-use crate::resolve::{FIRST_SPECIAL, Resolved};
-
-/// What is known of one key: chains of writes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeyOrder {
-    /// Writes in version order, chain by chain.
-    pub chains: Vec<Vec<OpId>>,
-    /// Whether all other chains come after the first one.
-    pub first_is_first: bool,
-}
+use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
 
 /// What is known of all keys.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Orders {
-    /// By key.
-    pub keys: Vec<KeyOrder>,
-    /// Whether read-modify-write chains were derived: sound only where lost updates are forbidden.
-    pub derived: bool,
+    /// Writes in version order, chain by chain, key by key.
+    ops: Vec<OpId>,
+    /// Where each chain starts in `ops`, and the end.
+    chain_starts: Vec<u32>,
+    /// Where each key's chains start in `chain_starts`, and the end.
+    key_starts: Vec<u32>,
+    /// Whether all other chains of a key come after its first one.
+    first_is_first: Vec<bool>,
 }
 
 impl Orders {
-    /// Whether every key has one chain, or none.
-    pub fn is_total(&self) -> bool {
-        self.keys.iter().all(|key| key.chains.len() <= 1)
+    fn start() -> Orders {
+        Orders { chain_starts: vec![0], key_starts: vec![0], ..Orders::default() }
+    }
+
+    fn end_chain(&mut self) {
+        self.chain_starts.push(self.ops.len() as u32);
+    }
+
+    fn end_key(&mut self, first_is_first: bool) {
+        self.key_starts.push(self.chain_starts.len() as u32 - 1);
+        self.first_is_first.push(first_is_first);
+    }
+
+    /// How many keys there are.
+    pub fn keys(&self) -> usize {
+        self.first_is_first.len()
+    }
+
+    /// How many chains a key has.
+    pub fn chain_count(&self, key: KeyId) -> usize {
+        (self.key_starts[key as usize + 1] - self.key_starts[key as usize]) as usize
+    }
+
+    /// One chain of a key.
+    pub fn chain(&self, key: KeyId, at: usize) -> &[OpId] {
+        let chain = self.key_starts[key as usize] as usize + at;
+        &self.ops[self.chain_starts[chain] as usize..self.chain_starts[chain + 1] as usize]
+    }
+
+    /// The chains of a key.
+    pub fn chains(&self, key: KeyId) -> impl Iterator<Item = &[OpId]> + '_ {
+        (0..self.chain_count(key)).map(move |at| self.chain(key, at))
+    }
+
+    /// Whether all other chains of a key come after its first one.
+    pub fn first_is_first(&self, key: KeyId) -> bool {
+        self.first_is_first[key as usize]
+    }
+
+    /// Whether the order of some writes is open.
+    pub fn is_open(&self) -> bool {
+        (0..self.keys() as KeyId).any(|key| {
+            self.chain_count(key) > 1 + usize::from(self.first_is_first(key))
+        })
+    }
+
+    /// Every write that has a place.
+    pub fn all_writes(&self) -> &[OpId] {
+        &self.ops
     }
 }
 
 /// Final writes of included transactions, by key; of lists every append.
-pub fn writes_by_key(history: &History, resolved: &Resolved) -> Vec<Vec<OpId>> {
-    let mut writes = vec![Vec::new(); history.keys.len()];
+fn writes_by_key(history: &History, resolved: &Resolved) -> (Vec<u32>, Vec<OpId>) {
     let lists = history.workload == Workload::ListAppend;
-    for (op, what) in history.ops.iter().enumerate() {
+    let mut last = vec![(NONE, 0_u32); history.keys.len()];
+    let mut starts = vec![0_u32; history.keys.len() + 2];
+    let counted = |op: usize| {
         let txn = resolved.op_txn[op];
-        if !what.kind.is_write() || !resolved.included[txn as usize] {
-            continue;
-        }
-        let of_key: &mut Vec<OpId> = &mut writes[what.key as usize];
-        match of_key.last_mut() {
-            Some(last) if !lists && resolved.op_txn[*last as usize] == txn => *last = op as OpId,
-            _ => of_key.push(op as OpId),
+        (history.ops[op].kind.is_write() && resolved.included[txn as usize]).then_some(txn)
+    };
+    for op in 0..history.ops.len() {
+        let Some(txn) = counted(op) else { continue };
+        let key = history.ops[op].key as usize;
+        if lists || std::mem::replace(&mut last[key].0, txn) != txn {
+            starts[key + 2] += 1;
         }
     }
-    writes
+    for at in 2..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    let mut writes = vec![0; starts[starts.len() - 1] as usize];
+    last.fill((NONE, 0));
+    for op in 0..history.ops.len() {
+        let Some(txn) = counted(op) else { continue };
+        let key = history.ops[op].key as usize;
+        if !lists && last[key].0 == txn {
+            writes[last[key].1 as usize] = op as OpId;
+            continue;
+        }
+        let slot = &mut starts[key + 1];
+        last[key] = (txn, *slot);
+        writes[*slot as usize] = op as OpId;
+        *slot += 1;
+    }
+    starts.pop();
+    (starts, writes)
 }
 
 /// Derives what is known without assuming a level: lists, version numbers, a given order.
 pub fn known(history: &History, resolved: &Resolved, txn_order: Option<&[u64]>) -> Orders {
-    let writes = writes_by_key(history, resolved);
+    let (starts, mut writes) = writes_by_key(history, resolved);
     let numbers: WordMap<OpId, u64> = history.version_numbers.iter().copied().collect();
-    let elements = elements(history, &writes);
-    let keys = writes
-        .into_iter()
-        .enumerate()
-        .map(|(key, writes)| {
-            if let Some(order) = txn_order {
-                return by_transaction(writes, resolved, order);
-            }
-            match history.workload {
-                Workload::ListAppend => by_list(history, key as KeyId, &writes, &elements),
-                _ if !numbers.is_empty() => by_number(writes, &numbers),
-                _ => KeyOrder {
-                    chains: writes.into_iter().map(|op| vec![op]).collect(),
-                    first_is_first: false,
-                },
-            }
-        })
-        .collect();
-    Orders { keys, derived: false }
-}
-
-fn elements(history: &History, writes: &[Vec<OpId>]) -> WordMap<(KeyId, Atom), OpId> {
-    let mut elements = WordMap::default();
-    if history.workload == Workload::ListAppend {
-        for &op in writes.iter().flatten() {
-            let what = history.ops[op as usize];
-            elements.insert((what.key, what.value), op);
+    let mut orders = Orders::start();
+    orders.ops.reserve(writes.len());
+    let mut elements: WordMap<Atom, OpId> = WordMap::default();
+    for key in 0..history.keys.len() {
+        let writes = &mut writes[starts[key] as usize..starts[key + 1] as usize];
+        if let Some(order) = txn_order {
+            writes.sort_by_key(|op| (order[resolved.op_txn[*op as usize] as usize], *op));
+            one_chain(&mut orders, writes);
+        } else if history.workload == Workload::ListAppend {
+            by_list(history, key as KeyId, writes, &mut elements, &mut orders);
+        } else if !numbers.is_empty() {
+            by_number(writes, &numbers, &mut orders);
+        } else {
+            apart(&mut orders, writes);
+            orders.end_key(false);
         }
     }
-    elements
+    orders
+}
+
+fn one_chain(orders: &mut Orders, writes: &[OpId]) {
+    if !writes.is_empty() {
+        orders.ops.extend_from_slice(writes);
+        orders.end_chain();
+    }
+    orders.end_key(false);
+}
+
+fn apart(orders: &mut Orders, writes: &[OpId]) {
+    for &write in writes {
+        orders.ops.push(write);
+        orders.end_chain();
+    }
 }
 
 fn by_list(
     history: &History,
     key: KeyId,
-    writes: &[OpId],
-    elements: &WordMap<(KeyId, Atom), OpId>,
-) -> KeyOrder {
-    let longest = history.lists.longest_of_all(key);
-    let mut seen: Vec<OpId> = Vec::with_capacity(longest.len());
-    let mut placed: WordMap<OpId, ()> = WordMap::default();
-    for element in longest {
-        if let Some(&op) = elements.get(&(key, *element))
-            && placed.insert(op, ()).is_none()
-        {
-            seen.push(op);
+    writes: &mut [OpId],
+    elements: &mut WordMap<Atom, OpId>,
+    orders: &mut Orders,
+) {
+    elements.clear();
+    elements.extend(writes.iter().map(|op| (history.ops[*op as usize].value, *op)));
+    let before = orders.ops.len();
+    for element in history.lists.longest_of_all(key) {
+        // Taken out of the map, so that an element that is in the list twice counts once.
+        if let Some(op) = elements.remove(element) {
+            orders.ops.push(op);
         }
     }
-    let observed = !seen.is_empty();
-    let mut chains = if observed { vec![seen] } else { Vec::new() };
-    chains.extend(writes.iter().filter(|op| !placed.contains_key(op)).map(|op| vec![*op]));
-    KeyOrder { chains, first_is_first: observed }
+    let observed = orders.ops.len() > before;
+    if observed {
+        orders.end_chain();
+    }
+    for &write in writes.iter() {
+        if elements.get(&history.ops[write as usize].value) == Some(&write) {
+            orders.ops.push(write);
+            orders.end_chain();
+        }
+    }
+    orders.end_key(observed);
 }
 
-fn by_number(writes: Vec<OpId>, numbers: &WordMap<OpId, u64>) -> KeyOrder {
-    let (mut known, unknown): (Vec<OpId>, Vec<OpId>) =
-        writes.into_iter().partition(|op| numbers.contains_key(op));
-    known.sort_by_key(|op| numbers.get(op).copied().unwrap_or(0));
-    let mut chains = if known.is_empty() { Vec::new() } else { vec![known] };
-    chains.extend(unknown.into_iter().map(|op| vec![op]));
-    KeyOrder { chains, first_is_first: false }
-}
-
-fn by_transaction(mut writes: Vec<OpId>, resolved: &Resolved, order: &[u64]) -> KeyOrder {
-    writes.sort_by_key(|op| (order[resolved.op_txn[*op as usize] as usize], *op));
-    let chains = if writes.is_empty() { Vec::new() } else { vec![writes] };
-    KeyOrder { chains, first_is_first: false }
+fn by_number(writes: &mut [OpId], numbers: &WordMap<OpId, u64>, orders: &mut Orders) {
+    writes.sort_by_key(|op| numbers.get(op).copied().unwrap_or(u64::MAX));
+    let known = writes.partition_point(|op| numbers.contains_key(op));
+    if known > 0 {
+        orders.ops.extend_from_slice(&writes[..known]);
+        orders.end_chain();
+    }
+    apart(orders, &writes[known..]);
+    orders.end_key(false);
 }
 
 /// Two transactions read the same version of a key and both wrote the key.
@@ -141,6 +208,12 @@ pub struct Clash {
     pub second: TxnId,
 }
 
+/// Who wrote the next version, by the version that it read.
+struct Followers {
+    of_write: Vec<OpId>,
+    of_initial: Vec<OpId>,
+}
+
 /// Joins chains where a transaction read a version and wrote the key. Gives back a pair that makes
 /// this impossible, if there is one.
 pub fn derive_from_updates(
@@ -148,80 +221,105 @@ pub fn derive_from_updates(
     resolved: &Resolved,
     orders: &Orders,
 ) -> (Orders, Option<Clash>) {
-    let mut follower: WordMap<(KeyId, OpId), OpId> = WordMap::default();
+    let (followers, clash) = followers(history, resolved);
+    if clash.is_some() || !orders.is_open() {
+        return (orders.clone(), clash);
+    }
+    let mut joined = Orders::start();
+    joined.ops.reserve(orders.ops.len());
+    let mut place = vec![NONE; history.ops.len()];
+    for key in 0..orders.keys() as KeyId {
+        join(key, orders, &followers, &mut place, &mut joined);
+    }
+    (joined, None)
+}
+
+fn followers(history: &History, resolved: &Resolved) -> (Followers, Option<Clash>) {
+    let mut followers = Followers {
+        of_write: vec![NONE; history.ops.len()],
+        of_initial: vec![NONE; history.keys.len()],
+    };
     let mut clash = None;
-    for (key, order) in orders.keys.iter().enumerate() {
-        for &op in order.chains.iter().flatten() {
-            let txn = resolved.op_txn[op as usize];
-            for read in history.range(txn) {
-                let source = resolved.source[read];
-                let initial = source == crate::resolve::INIT;
-                if history.ops[read].key != key as KeyId || !(source < FIRST_SPECIAL || initial) {
-                    continue;
-                }
-                let version = if initial { NONE } else { source };
-                let earlier = *follower.entry((key as KeyId, version)).or_insert(op);
-                let other = resolved.op_txn[earlier as usize];
-                if other != txn && clash.is_none() {
-                    let (first, second) = (other, txn);
-                    clash = Some(Clash { key: key as KeyId, version, first, second });
-                }
+    let mut written = vec![(NONE, NONE); history.keys.len()];
+    for txn in 0..history.txns.len() as TxnId {
+        if !resolved.included[txn as usize] {
+            continue;
+        }
+        // Of several writes the last is the version; of lists the first append comes right after the read.
+        let lists = history.workload == Workload::ListAppend;
+        for op in history.range(txn).filter(|op| history.ops[*op].kind.is_write()) {
+            let slot = &mut written[history.ops[op].key as usize];
+            if !lists || slot.0 != txn {
+                *slot = (txn, op as OpId);
+            }
+        }
+        for read in history.range(txn) {
+            let source = resolved.source[read];
+            if source >= FIRST_SPECIAL && source != INIT {
+                continue;
+            }
+            let key = history.ops[read].key;
+            let (writer, write) = written[key as usize];
+            if writer != txn {
+                continue;
+            }
+            let slot = if source == INIT {
+                &mut followers.of_initial[key as usize]
+            } else {
+                &mut followers.of_write[source as usize]
+            };
+            if *slot == NONE {
+                *slot = write;
+            } else if *slot != write && clash.is_none() {
+                let first = resolved.op_txn[*slot as usize];
+                let version = if source == INIT { NONE } else { source };
+                clash = Some(Clash { key, version, first, second: txn });
             }
         }
     }
-    let keys = orders
-        .keys
-        .iter()
-        .enumerate()
-        .map(|(key, order)| join(key as KeyId, order, &follower))
-        .collect();
-    (Orders { keys, derived: true }, clash)
+    (followers, clash)
 }
 
-fn join(key: KeyId, order: &KeyOrder, follower: &WordMap<(KeyId, OpId), OpId>) -> KeyOrder {
-    if order.chains.len() < 2 {
-        return order.clone();
+/// Joins the chains of one key; `place` is scratch space with the chain that each write heads.
+fn join(key: KeyId, orders: &Orders, followers: &Followers, place: &mut [u32], joined: &mut Orders) {
+    let count = orders.chain_count(key);
+    for (at, chain) in orders.chains(key).enumerate() {
+        place[chain[0] as usize] = at as u32;
     }
-    let mut head: WordMap<OpId, usize> = WordMap::default();
-    for (at, chain) in order.chains.iter().enumerate() {
-        head.insert(chain[0], at);
+    let next = |at: usize| {
+        let chain = orders.chain(key, at);
+        match followers.of_write[chain[chain.len() - 1] as usize] {
+            NONE => None,
+            op => Some(place[op as usize]).filter(|at| *at != NONE).map(|at| at as usize),
+        }
+    };
+    let mut has_previous = vec![false; count];
+    for to in (0..count).filter_map(next) {
+        has_previous[to] = true;
     }
-    let next: Vec<Option<usize>> = order
-        .chains
-        .iter()
-        .map(|chain| {
-            let last = chain[chain.len() - 1];
-            follower.get(&(key, last)).and_then(|op| head.get(op)).copied()
-        })
-        .collect();
-    let mut has_previous = vec![false; order.chains.len()];
-    for to in next.iter().flatten() {
-        has_previous[*to] = true;
-    }
-    let first = follower.get(&(key, NONE)).and_then(|op| head.get(op)).copied();
-    let mut used = vec![false; order.chains.len()];
-    let mut chains = Vec::new();
-    let mut starts: Vec<usize> = (0..order.chains.len()).filter(|at| !has_previous[*at]).collect();
     // Whoever updated the initial state comes first of all.
-    let first = first.filter(|at| !has_previous[*at] && !order.first_is_first);
-    if let Some(first) = first {
-        starts.retain(|at| *at != first);
-        starts.insert(0, first);
-    }
+    let first = match followers.of_initial[key as usize] {
+        NONE => None,
+        op => Some(place[op as usize]).filter(|at| *at != NONE).map(|at| at as usize),
+    };
+    let first = first.filter(|at| !has_previous[*at] && !orders.first_is_first(key));
+    let starts = first.into_iter().chain((0..count).filter(|at| !has_previous[*at]));
+    let mut used = vec![false; count];
     // Updates that read each other in a circle have no start; they stay apart and show as a cycle.
-    for start in starts.into_iter().chain(0..order.chains.len()) {
-        let mut chain = Vec::new();
-        let mut at = Some(start);
-        while let Some(here) = at
-            && !used[here]
-        {
+    for start in starts.chain(0..count) {
+        let mut at = Some(start).filter(|at| !used[*at]);
+        let any = at.is_some();
+        while let Some(here) = at {
             used[here] = true;
-            chain.extend_from_slice(&order.chains[here]);
-            at = next[here];
+            joined.ops.extend_from_slice(orders.chain(key, here));
+            at = next(here).filter(|at| !used[*at]);
         }
-        if !chain.is_empty() {
-            chains.push(chain);
+        if any {
+            joined.end_chain();
         }
     }
-    KeyOrder { chains, first_is_first: order.first_is_first || first.is_some() }
+    joined.end_key(orders.first_is_first(key) || first.is_some());
+    for chain in orders.chains(key) {
+        place[chain[0] as usize] = NONE;
+    }
 }

@@ -58,7 +58,7 @@ impl<'a> PredicateEdges<'a> {
                     by_text.insert((&**text, key, value), false);
                 }
             }
-            for &op in orders.keys.iter().flat_map(|key| key.chains.iter().flatten()) {
+            for &op in orders.all_writes() {
                 let what = history.ops[op as usize];
                 if what.kind != OpKind::Delete {
                     by_value.insert((what.key, what.value), op);
@@ -94,11 +94,10 @@ impl<'a> PredicateEdges<'a> {
 
     /// The versions of a row in order, the initial one first, if the order is known.
     fn versions(&self, key: KeyId) -> Option<Vec<Version>> {
-        let order = &self.orders.keys[key as usize];
-        if order.chains.len() > 1 {
+        if self.orders.chain_count(key) > 1 {
             return None;
         }
-        let writes = order.chains.iter().flatten().map(|op| Version::Write(*op));
+        let writes = self.orders.chains(key).flatten().map(|op| Version::Write(*op));
         Some(std::iter::once(Version::Initial).chain(writes).collect())
     }
 

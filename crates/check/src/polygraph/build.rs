@@ -4,7 +4,7 @@ use super::{Polygraph, Shape};
 use crate::dsg::{Readers, real_time_edges, session_edges};
 use crate::graph::{EdgeList, Kind};
 use crate::model::{History, KeyId, TxnId};
-use crate::orders::{KeyOrder, Orders};
+use crate::orders::Orders;
 use crate::predicates::PredicateEdges;
 use crate::resolve::Resolved;
 use crate::sessions::Sessions;
@@ -58,7 +58,8 @@ impl Polygraph {
             fixed: EdgeList::default(),
             questions: Vec::new(),
             readers: Vec::new(),
-            hints: hints(inputs.history, split),
+            chains: Vec::new(),
+            hints: Vec::new(),
         };
         if split {
             for txn in 0..txns as TxnId {
@@ -81,8 +82,11 @@ impl Polygraph {
         if inputs.real_time {
             real_time_edges(history, resolved, |from, to| graph.fix(from, to, Kind::RealTime));
         }
-        for (key, order) in orders.keys.iter().enumerate() {
-            graph.ask(&inputs, key as KeyId, order);
+        for key in 0..orders.keys() as KeyId {
+            graph.ask(&inputs, key);
+        }
+        if !graph.questions.is_empty() {
+            graph.hints = hints(history, split);
         }
         graph
     }
@@ -100,19 +104,20 @@ impl Polygraph {
     }
 
     /// One question for every two chains of the key whose order is open.
-    fn ask(&mut self, inputs: &Inputs<'_>, key: KeyId, order: &KeyOrder) {
-        let open = if order.first_is_first { order.chains.get(1..) } else { order.chains.get(..) };
-        let open = open.unwrap_or(&[]);
-        if open.len() < 2 {
+    fn ask(&mut self, inputs: &Inputs<'_>, key: KeyId) {
+        let skip = usize::from(inputs.orders.first_is_first(key));
+        if inputs.orders.chain_count(key) < 2 + skip {
             return;
         }
+        let open: Vec<&[u32]> = inputs.orders.chains(key).skip(skip).collect();
+        let txn = |op: u32| inputs.resolved.op_txn[op as usize];
         let base = self.readers.len() as u32;
-        for chain in open {
+        for chain in &open {
             let mut readers = inputs.readers.of(chain[chain.len() - 1]).to_vec();
             readers.dedup();
             self.readers.push(readers);
+            self.chains.push((key, txn(chain[0]), txn(chain[chain.len() - 1])));
         }
-        let txn = |op: u32| inputs.resolved.op_txn[op as usize];
         for (i, a) in open.iter().enumerate() {
             for (j, b) in open.iter().enumerate().skip(i + 1) {
                 let question = Question {

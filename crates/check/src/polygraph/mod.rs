@@ -16,6 +16,7 @@ mod build;
 mod guess;
 mod reach;
 mod sat;
+mod simulate;
 
 pub use build::{Inputs, Question};
 
@@ -82,8 +83,10 @@ pub struct Polygraph {
     pub(crate) nodes: usize,
     pub(crate) fixed: EdgeList,
     pub(crate) questions: Vec<Question>,
-    /// Readers of the last version of a chain, by chain end.
+    /// Readers of the last version of a chain, by chain.
     pub(crate) readers: Vec<Vec<u32>>,
+    /// Key, first and last writer of each open chain.
+    pub(crate) chains: Vec<(u32, u32, u32)>,
     pub(crate) hints: Vec<u64>,
 }
 
@@ -129,11 +132,17 @@ impl Polygraph {
 
     /// Decides whether the questions can be answered without a cycle.
     pub fn decide(mut self, limits: &Limits) -> Decision {
+        if self.questions.is_empty() {
+            return match self.fixed.are_acyclic(self.nodes) {
+                true => Decision::Holds,
+                false => Decision::Fails(Reason::CertainCycle),
+            };
+        }
         let graph = Csr::new(self.nodes, &self.fixed);
         let Some(order) = guess::order(&graph, &self.hints) else {
             return Decision::Fails(Reason::CertainCycle);
         };
-        if self.questions.is_empty() || guess::works(&self, &order) {
+        if guess::works(&self, &order) {
             return Decision::Holds;
         }
         if self.questions.len() > limits.questions {
@@ -149,9 +158,15 @@ impl Polygraph {
                 Ok(pruned) => order = pruned,
                 Err(reason) => return Decision::Fails(reason),
             }
-            if self.questions.is_empty() || guess::works(&self, &order) {
+            if self.questions.is_empty() {
                 return Decision::Holds;
             }
+        }
+        if self.shape == Shape::Serial {
+            order = simulate::order(&self);
+        }
+        if guess::works(&self, &order) {
+            return Decision::Holds;
         }
         sat::decide(&self, &order, limits)
     }

@@ -36,6 +36,23 @@ impl Closure {
         mine[to / 64] |= 1 << (to % 64);
     }
 
+    /// Where each node probably stands: how many more come before it than after it.
+    fn balance(&self) -> Vec<u64> {
+        let nodes = self.bits.len() / self.words.max(1);
+        let mut balance = vec![nodes as i64; nodes];
+        for (node, row) in self.bits.chunks(self.words.max(1)).enumerate() {
+            for (word, bits) in row.iter().enumerate() {
+                balance[node] -= i64::from(bits.count_ones());
+                let mut rest = *bits;
+                while rest != 0 {
+                    balance[word * 64 + rest.trailing_zeros() as usize] += 1;
+                    rest &= rest - 1;
+                }
+            }
+        }
+        balance.into_iter().map(|place| place.max(0) as u64).collect()
+    }
+
     #[inline]
     fn path(&self, from: u32, to: u32) -> bool {
         self.bits[from as usize * self.words + to as usize / 64] >> (to % 64) & 1 == 1
@@ -47,7 +64,7 @@ impl Closure {
 pub(super) fn prune(polygraph: &mut Polygraph) -> Result<Vec<u32>, Reason> {
     loop {
         let graph = Csr::new(polygraph.nodes, &polygraph.fixed);
-        let Some(order) = guess::order(&graph, &polygraph.hints) else {
+        let Some(order) = crate::graph::topological_order(&graph) else {
             return Err(Reason::CertainCycle);
         };
         let closure = Closure::new(&graph, &order);
@@ -81,7 +98,9 @@ pub(super) fn prune(polygraph: &mut Polygraph) -> Result<Vec<u32>, Reason> {
             }
         }
         if !news {
-            return Ok(order);
+            polygraph.hints = closure.balance();
+            let graph = Csr::new(polygraph.nodes, &polygraph.fixed);
+            return guess::order(&graph, &polygraph.hints).ok_or(Reason::CertainCycle);
         }
         if polygraph.questions.is_empty() {
             let graph = Csr::new(polygraph.nodes, &polygraph.fixed);

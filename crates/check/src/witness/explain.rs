@@ -182,14 +182,15 @@ impl<'a> Explainer<'a> {
 
     /// The version before this write: a write, [`NONE`] for the initial one, or not known.
     fn predecessor(&self, write: OpId) -> Option<OpId> {
-        let order = &self.orders.keys[self.history.ops[write as usize].key as usize];
-        for (at, chain) in order.chains.iter().enumerate() {
+        let key = self.history.ops[write as usize].key;
+        for (at, chain) in self.orders.chains(key).enumerate() {
             let Some(place) = chain.iter().position(|op| *op == write) else { continue };
             if place > 0 {
                 return Some(chain[place - 1]);
             }
-            let first = &order.chains[0];
-            return Some(if at > 0 && order.first_is_first { first[first.len() - 1] } else { NONE });
+            let first = self.orders.chain(key, 0);
+            let after_first = at > 0 && self.orders.first_is_first(key);
+            return Some(if after_first { first[first.len() - 1] } else { NONE });
         }
         None
     }
