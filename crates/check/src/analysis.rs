@@ -7,7 +7,7 @@ use crate::model::{History, Outcome, TxnId, Workload};
 use crate::orders::{self, Clash, Orders};
 use crate::polygraph::{Inputs, Limits, Reason};
 use crate::predicates::PredicateEdges;
-use crate::resolve::Resolved;
+use crate::resolve::{Fault, Resolved};
 use crate::scans::{Scan, lost_updates, scan};
 use crate::sessions::Sessions;
 use std::collections::BTreeSet;
@@ -83,15 +83,13 @@ impl<'a> Analysis<'a> {
 
     /// Version orders that are known without assuming a level.
     pub fn known(&self) -> &Orders {
-        self.known.get_or_init(|| {
-            orders::known(self.history, &self.resolved, self.txn_order.as_deref())
-        })
+        self.known
+            .get_or_init(|| orders::known(self.history, &self.resolved, self.txn_order.as_deref()))
     }
 
     fn derivation(&self) -> &(Orders, Option<Clash>) {
-        self.derived.get_or_init(|| {
-            orders::derive_from_updates(self.history, &self.resolved, self.known())
-        })
+        self.derived
+            .get_or_init(|| orders::derive_from_updates(self.history, &self.resolved, self.known()))
     }
 
     /// Version orders with read-modify-write chains joined.
@@ -126,7 +124,15 @@ impl<'a> Analysis<'a> {
     }
 
     fn lost_updates(&self) -> &[Scan] {
-        self.lost_updates.get_or_init(|| lost_updates(self.history, &self.resolved))
+        self.lost_updates.get_or_init(|| {
+            // Two updates of one version are a clash, unless nobody knows who wrote the version.
+            let attributed = !self.resolved.ambiguous
+                && !self.resolved.faults.iter().any(|at| at.fault == Fault::ThinAirRead);
+            if attributed && self.clash().is_none() {
+                return Vec::new();
+            }
+            lost_updates(self.history, &self.resolved)
+        })
     }
 
     fn quick_scans(&self) -> &[Scan] {

@@ -151,11 +151,7 @@ pub fn real_time_edges(history: &History, resolved: &Resolved, add: impl FnMut(T
 }
 
 /// Real time between these transactions only.
-pub fn real_time_between(
-    history: &History,
-    included: &[bool],
-    mut add: impl FnMut(TxnId, TxnId),
-) {
+pub fn real_time_between(history: &History, included: &[bool], mut add: impl FnMut(TxnId, TxnId)) {
     let mut events: Vec<(u64, bool, TxnId)> = Vec::new();
     for (txn, what) in history.txns.iter().enumerate() {
         if !included[txn] || what.invoked == NO_TIME {

@@ -76,10 +76,11 @@ pub fn infer(history: &History, sessions: &Sessions, sources: &Sources) -> Infer
     if sources.sequential_keys {
         let mut edges = EdgeList::default();
         crate::dsg::session_edges(sessions, |from, to| edges.push(from, to));
-        candidates.push(("sequential-keys", inference.from_transactions(&edges)));
+        candidates.push(("sequential-keys", inference.along_transactions(&edges)));
     }
     if sources.linearizable_keys {
-        candidates.push(("linearizable-keys", inference.from_transactions(&inference.real_time())));
+        candidates
+            .push(("linearizable-keys", inference.along_transactions(&inference.real_time())));
     }
     if let Some(order) = &sources.txn_order {
         candidates.push(("transaction-order", inference.given_order(order)));
@@ -213,7 +214,7 @@ impl Inference<'_> {
     }
 
     /// From each transaction to the next ones that touch the same key.
-    fn from_transactions(&self, order: &EdgeList) -> VersionGraphs {
+    fn along_transactions(&self, order: &EdgeList) -> VersionGraphs {
         let graph = Csr::new(self.history.txns.len(), order);
         let mut graphs = VersionGraphs::default();
         let mut seen = vec![NONE; self.history.txns.len()];

@@ -129,10 +129,7 @@ const PROSCRIBED: &[(&str, &[&str])] = &[
     ("read-committed", &["G1", "PL-2-cycle-exists"]),
     ("read-uncommitted", &["G0", "duplicate-elements", "cyclic-versions", "PL-1-cycle-exists"]),
     ("repeatable-read", &["G1", "G2-item", "PL-2.99-cycle-exists", "lost-update"]),
-    (
-        "serializable",
-        &["G1", "G2", "predicate-read-miss", "PL-3-cycle-exists", "internal"],
-    ),
+    ("serializable", &["G1", "G2", "predicate-read-miss", "PL-3-cycle-exists", "internal"]),
     ("snapshot-isolation", &["internal", "G1", "G-SI", "G-nonadjacent", "PL-SI-cycle-exists"]),
     ("strong-read-committed", &["strong-PL-2-cycle-exists", "G1c-realtime"]),
     ("strong-read-uncommitted", &["strong-PL-1-cycle-exists", "G0-realtime"]),
@@ -267,7 +264,9 @@ pub fn boundary(anomalies: &BTreeSet<&'static str>) -> Vec<&'static str> {
         .iter()
         .copied()
         .filter(|model| {
-            !closure(MODELS, &[model]).iter().any(|weaker| weaker != model && impossible.contains(weaker))
+            !closure(MODELS, &[model])
+                .iter()
+                .any(|weaker| weaker != model && impossible.contains(weaker))
         })
         .collect()
 }

@@ -118,7 +118,8 @@ pub fn adya(analysis: &Analysis<'_>, level: &str) -> Verdict {
 fn settled(analysis: &Analysis<'_>) -> Verdict {
     if analysis.resolved.ambiguous {
         return Verdict::Unknown(
-            "a value that was written more than once was read, so its writer is not known".to_owned(),
+            "a value that was written more than once was read, so its writer is not known"
+                .to_owned(),
         );
     }
     Verdict::Holds
@@ -151,7 +152,8 @@ fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: boo
     let mut possible = true;
     if analysis.orders_are_open() {
         // No write is known to follow another one: what is left is reads-from and the order edges.
-        if base == Base::WriteOrder {
+        let plain = base == Base::ReadCommitted && !session && !real_time;
+        if base == Base::WriteOrder || plain && analysis.context().base_leads_forward() {
             return Verdict::Holds;
         }
         open_edges(analysis, session, real_time, &mut edges);
@@ -201,15 +203,15 @@ fn polygraph(
     if analysis.clash().is_some() {
         return Verdict::Fails;
     }
-    if analysis.is_open() && !real_time && serial_with_sessions(analysis) {
+    if !real_time && serial_with_sessions(analysis) {
         return Verdict::Holds;
     }
     let inputs = analysis.inputs(analysis.derived(), session, real_time, predicates);
     verdict(analysis, Polygraph::new(inputs, shape).decide(&analysis.limits))
 }
 
-/// Whether a serial order exists that follows the sessions: where version orders are open this has the
-/// fewest choices, real systems mostly satisfy it, and it settles every level without real time.
+/// Whether a serial order exists that follows the sessions: real systems mostly satisfy it, it settles every
+/// level without real time in both families, and where version orders are open it has the fewest choices.
 fn serial_with_sessions(analysis: &Analysis<'_>) -> bool {
     *analysis.serial_with_sessions.get_or_init(|| {
         let inputs = analysis.inputs(analysis.derived(), true, false, true);
@@ -244,9 +246,11 @@ pub fn axiomatic(analysis: &Analysis<'_>, level: &str) -> Verdict {
         "read-committed" => {
             Verdict::of(weak::holds(&analysis.context(), Weak::ReadCommitted, analysis.threads))
         }
-        "read-atomic" => Verdict::of(weak::holds(&analysis.context(), Weak::ReadAtomic, analysis.threads)),
+        "read-atomic" => {
+            Verdict::of(weak::holds(&analysis.context(), Weak::ReadAtomic, analysis.threads))
+        }
         "causal" => Verdict::of(weak::holds(&analysis.context(), Weak::Causal, analysis.threads)),
-        "prefix" if analysis.is_open() && serial_with_sessions(analysis) => Verdict::Holds,
+        "prefix" if analysis.clash().is_none() && serial_with_sessions(analysis) => Verdict::Holds,
         "prefix" => {
             let inputs = analysis.inputs(analysis.known(), true, false, false);
             verdict(analysis, Polygraph::new(inputs, Shape::Prefix).decide(&analysis.limits))

@@ -1,23 +1,23 @@
 //! Judges recorded histories of transactions: which isolation levels do they satisfy, which
 //! anomalies are in them, and why.
+pub mod analysis;
+pub mod axiomatic;
+pub mod dsg;
+pub mod elle;
+pub mod graph;
 mod hash;
 pub mod input;
+pub mod lattice;
+pub mod levels;
 pub mod model;
-pub mod resolve;
-pub mod axiomatic;
-pub mod graph;
-pub mod sessions;
-pub mod dsg;
+pub mod names;
 pub mod orders;
+pub mod output;
 pub mod polygraph;
 pub mod predicates;
-pub mod lattice;
-pub mod scans;
-pub mod analysis;
-pub mod levels;
-mod singles;
-pub mod elle;
-pub mod names;
 pub mod report;
+pub mod resolve;
+pub mod scans;
+pub mod sessions;
+mod singles;
 pub mod witness;
-pub mod output;

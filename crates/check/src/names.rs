@@ -44,16 +44,13 @@ pub fn level(name: &str) -> Option<Asked> {
     let name = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |entry| entry.1);
     let adya = ADYA.iter().chain([&STRICT]).find(|level| **level == name);
     let axiomatic = AXIOMATIC.iter().find(|level| **level == name);
-    Some(Asked {
-        name: adya.or(axiomatic)?,
-        adya: adya.is_some(),
-        axiomatic: axiomatic.is_some(),
-    })
+    Some(Asked { name: adya.or(axiomatic)?, adya: adya.is_some(), axiomatic: axiomatic.is_some() })
 }
 
 /// All names that [`level`] takes, for messages.
 pub fn known() -> String {
-    let mut names: Vec<&str> = ADYA.iter().chain([&STRICT]).chain(AXIOMATIC.iter()).copied().collect();
+    let mut names: Vec<&str> =
+        ADYA.iter().chain([&STRICT]).chain(AXIOMATIC.iter()).copied().collect();
     names.dedup();
     names.sort_unstable();
     names.dedup();

@@ -68,9 +68,8 @@ impl Orders {
 
     /// Whether the order of some writes is open.
     pub fn is_open(&self) -> bool {
-        (0..self.keys() as KeyId).any(|key| {
-            self.chain_count(key) > 1 + usize::from(self.first_is_first(key))
-        })
+        (0..self.keys() as KeyId)
+            .any(|key| self.chain_count(key) > 1 + usize::from(self.first_is_first(key)))
     }
 
     /// Every write that has a place.
@@ -281,7 +280,13 @@ fn followers(history: &History, resolved: &Resolved) -> (Followers, Option<Clash
 }
 
 /// Joins the chains of one key; `place` is scratch space with the chain that each write heads.
-fn join(key: KeyId, orders: &Orders, followers: &Followers, place: &mut [u32], joined: &mut Orders) {
+fn join(
+    key: KeyId,
+    orders: &Orders,
+    followers: &Followers,
+    place: &mut [u32],
+    joined: &mut Orders,
+) {
     let count = orders.chain_count(key);
     for (at, chain) in orders.chains(key).enumerate() {
         place[chain[0] as usize] = at as u32;

@@ -192,7 +192,8 @@ impl<'a> PredicateEdges<'a> {
                     continue;
                 }
                 let Some(versions) = self.versions(key) else { continue };
-                let all = versions.iter().all(|v| self.matches(&read.predicate, key, *v) == Some(true));
+                let all =
+                    versions.iter().all(|v| self.matches(&read.predicate, key, *v) == Some(true));
                 if all {
                     misses.push(Miss { op, key });
                 }

@@ -147,9 +147,8 @@ pub fn resolve(history: &History, threads: usize) -> Resolved {
             source[at.op as usize] = THIN_AIR;
         }
     }
-    faults.retain(|at| {
-        at.fault == Fault::WrittenTwice || included[op_txn[at.op as usize] as usize]
-    });
+    faults
+        .retain(|at| at.fault == Fault::WrittenTwice || included[op_txn[at.op as usize] as usize]);
     faults.sort_by_key(|at| (at.op, at.fault));
     Resolved { op_txn, source, included, faults, ambiguous }
 }
@@ -163,7 +162,11 @@ fn read_all(index: &Index<'_>, source: &mut [u32], threads: usize) -> Vec<(Vec<F
     let mut base = 0;
     for part in 0..parts {
         let txns = count * part / parts..count * (part + 1) / parts;
-        let end = index.history.txns.get(txns.end).map_or(index.history.ops.len(), |txn| txn.first_op as usize);
+        let end = index
+            .history
+            .txns
+            .get(txns.end)
+            .map_or(index.history.ops.len(), |txn| txn.first_op as usize);
         let (own, after) = rest.split_at_mut(end - base);
         rest = after;
         jobs.push((txns, base, own));
@@ -302,9 +305,8 @@ impl<'a> Index<'a> {
         if !self.history.txns.iter().any(|txn| txn.outcome == Outcome::Unknown) {
             return;
         }
-        let mut queue: Vec<TxnId> = (0..self.history.txns.len() as TxnId)
-            .filter(|txn| included[*txn as usize])
-            .collect();
+        let mut queue: Vec<TxnId> =
+            (0..self.history.txns.len() as TxnId).filter(|txn| included[*txn as usize]).collect();
         for key in 0..self.history.keys.len() as u32 {
             // Every element of a list that was read came from a transaction that counts.
             for &element in self.history.lists.longest(key) {

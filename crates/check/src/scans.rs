@@ -6,9 +6,9 @@
 
 use crate::hash::WordMap;
 use crate::model::{
-    Atom, History, KeyId, ListRef, NONE, OpId, OpKind, Outcome, TxnId, Workload,
+    Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId, Workload,
 };
-use crate::resolve::{Fault, Resolved, WriteTable};
+use crate::resolve::{FIRST_SPECIAL, Fault, Resolved, WriteTable};
 
 /// A finding of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +63,10 @@ pub fn lost_updates(history: &History, resolved: &Resolved) -> Vec<Scan> {
         for op in history.range(txn) {
             let what = history.ops[op];
             match what.kind {
-                OpKind::Read | OpKind::ReadList => {
-                    // A read after the first write of the key shows nothing about the update.
-                    if !wrote.contains_key(&what.key) {
-                        let value = version_read(history, op as OpId);
-                        first.entry(what.key).or_insert((value, op as OpId));
-                    }
+                // A read after the first write of the key shows nothing about the update.
+                OpKind::Read | OpKind::ReadList if !wrote.contains_key(&what.key) => {
+                    let value = version_read(history, op as OpId);
+                    first.entry(what.key).or_insert((value, op as OpId));
                 }
                 kind if kind.is_write() && !wrote.contains_key(&what.key) => {
                     if let Some(&(value, read)) = first.get(&what.key) {
@@ -84,7 +82,9 @@ pub fn lost_updates(history: &History, resolved: &Resolved) -> Vec<Scan> {
     clashes.sort_by_key(|(key, _)| *key);
     for ((key, value), ops) in clashes {
         let value = (history.workload != Workload::ListAppend).then_some(value);
-        debug_assert!(ops.iter().all(|op| resolved.included[resolved.op_txn[*op as usize] as usize]));
+        debug_assert!(
+            ops.iter().all(|op| resolved.included[resolved.op_txn[*op as usize] as usize])
+        );
         found.push(Scan { name: "lost-update", ops, key, value });
     }
     found
@@ -99,9 +99,9 @@ fn version_read(history: &History, op: OpId) -> Atom {
     match ListRef::from_atom(what.value) {
         ListRef::Odd(_) => {
             let list = history.lists.get(what.key, ListRef::from_atom(what.value));
-            let mixed = list.iter().fold(list.len() as u64, |mixed, element| {
-                crate::hash::mix(mixed ^ element.bits())
-            });
+            let mixed = list
+                .iter()
+                .fold(list.len() as u64, |mixed, element| crate::hash::mix(mixed ^ element.bits()));
             Atom::from_bits(mixed | 1 << 62)
         }
         ListRef::Prefix(_) => what.value,
@@ -111,28 +111,35 @@ fn version_read(history: &History, op: OpId) -> Atom {
 struct Lists<'a> {
     history: &'a History,
     resolved: &'a Resolved,
+    /// Who appended what; only needed, and only filled, if something was aborted.
     writers: WriteTable<'a>,
-    intermediate: WordMap<OpId, ()>,
+    aborts: bool,
+    /// One bit per operation: an append that its own transaction followed by another one.
+    intermediate: Vec<u64>,
 }
 
 impl<'a> Lists<'a> {
     fn new(history: &'a History, resolved: &'a Resolved) -> Lists<'a> {
-        let mut writers = WriteTable::with_capacity(&history.ops, history.ops.len());
-        let mut intermediate = WordMap::default();
+        let aborts = history.txns.iter().any(|txn| txn.outcome == Outcome::Aborted);
+        let size = if aborts { history.ops.len() } else { 0 };
+        let mut writers = WriteTable::with_capacity(&history.ops, size);
+        let mut intermediate = vec![0_u64; history.ops.len() / 64 + 1];
         let mut last = vec![(NONE, NONE); history.keys.len()];
         for (op, what) in history.ops.iter().enumerate() {
             if what.kind != OpKind::Append {
                 continue;
             }
-            writers.insert(op as OpId);
+            if aborts {
+                writers.insert(op as OpId);
+            }
             let txn = resolved.op_txn[op];
             let (owner, before) = last[what.key as usize];
             if owner == txn {
-                intermediate.insert(before, ());
+                intermediate[before as usize / 64] |= 1 << (before % 64);
             }
             last[what.key as usize] = (txn, op as OpId);
         }
-        Lists { history, resolved, writers, intermediate }
+        Lists { history, resolved, writers, aborts, intermediate }
     }
 
     fn outcome(&self, write: OpId) -> Outcome {
@@ -154,14 +161,17 @@ impl<'a> Lists<'a> {
                 let list = self.list(op as OpId);
                 self.duplicates(op as OpId, list, found);
                 if outcome == Outcome::Committed {
-                    self.sources(txn, op as OpId, list, &mut reported, found);
+                    self.intermediate_read(op as OpId, found);
+                    if self.aborts {
+                        self.aborted_reads(op as OpId, list, &mut reported, found);
+                    }
                 }
             }
             if outcome == Outcome::Committed {
                 self.internal(txn, found);
             }
         }
-        for key in 0..self.history.keys.len() as KeyId {
+        for key in (0..self.history.keys.len() as KeyId).filter(|_| self.aborts) {
             self.dirty_updates(key, found);
         }
         self.incompatible(found);
@@ -172,15 +182,8 @@ impl<'a> Lists<'a> {
         self.history.lists.get(what.key, ListRef::from_atom(what.value))
     }
 
-    /// Aborted reads of any element, intermediate reads of the last one.
-    fn sources(
-        &self,
-        txn: TxnId,
-        op: OpId,
-        list: &[Atom],
-        reported: &mut [u32],
-        found: &mut Vec<Scan>,
-    ) {
+    /// Aborted reads of any element.
+    fn aborted_reads(&self, op: OpId, list: &[Atom], reported: &mut [u32], found: &mut Vec<Scan>) {
         let key = self.history.ops[op as usize].key;
         // A prefix that was looked at before cannot hold a new aborted element.
         let known = reported[key as usize] as usize;
@@ -192,12 +195,15 @@ impl<'a> Lists<'a> {
             }
         }
         reported[key as usize] = reported[key as usize].max(list.len() as u32);
-        let Some(&element) = list.last() else { return };
-        if let Some(write) = self.writers.find(key, element)
-            && self.intermediate.contains_key(&write)
-            && self.resolved.op_txn[write as usize] != txn
+    }
+
+    /// A read that ends in an element which its writer followed by another one.
+    fn intermediate_read(&self, op: OpId, found: &mut Vec<Scan>) {
+        let write = self.resolved.source[op as usize];
+        if write < FIRST_SPECIAL && self.intermediate[write as usize / 64] >> (write % 64) & 1 == 1
         {
-            found.push(Scan { name: "G1b", ops: vec![op, write], key, value: Some(element) });
+            let Op { key, value, .. } = self.history.ops[write as usize];
+            found.push(Scan { name: "G1b", ops: vec![op, write], key, value: Some(value) });
         }
     }
 
@@ -222,9 +228,13 @@ impl<'a> Lists<'a> {
     fn internal(&self, txn: TxnId, found: &mut Vec<Scan>) {
         let range = self.history.range(txn);
         let ops = &self.history.ops;
-        let touched: Vec<usize> = range
-            .filter(|op| matches!(ops[*op].kind, OpKind::Append | OpKind::ReadList))
-            .collect();
+        let few = &ops[range.clone()];
+        let apart = |at: usize| few[at + 1..].iter().all(|other| other.key != few[at].key);
+        if few.len() <= 8 && (0..few.len()).all(apart) {
+            return;
+        }
+        let touched: Vec<usize> =
+            range.filter(|op| matches!(ops[*op].kind, OpKind::Append | OpKind::ReadList)).collect();
         let mut reported = (false, false);
         for (at, &op) in touched.iter().enumerate() {
             let key = ops[op].key;

@@ -23,7 +23,8 @@ pub fn misplaced_update(analysis: &Analysis<'_>) -> bool {
     (0..history.txns.len() as TxnId).filter(|txn| resolved.included[*txn as usize]).any(|txn| {
         versions.clear();
         let context = analysis.context();
-        versions.extend(context.reads(txn).map(|read| (read.key, resolved.source[read.op as usize])));
+        versions
+            .extend(context.reads(txn).map(|read| (read.key, resolved.source[read.op as usize])));
         versions.sort_unstable();
         versions.dedup();
         versions

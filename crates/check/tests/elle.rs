@@ -24,8 +24,7 @@ fn skipped(what: &str) {
 
 fn strings(value: &Value) -> Vec<String> {
     let list = value.as_array().cloned().unwrap_or_default();
-    let mut found: Vec<String> =
-        list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let mut found: Vec<String> = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     found.sort();
     found
 }

@@ -13,7 +13,9 @@ fn root() -> PathBuf {
 
 fn files(family: &str) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
-    let entries = |path: &Path| std::fs::read_dir(path).expect("a folder").map(|e| e.expect("an entry").path());
+    let entries = |path: &Path| {
+        std::fs::read_dir(path).expect("a folder").map(|e| e.expect("an entry").path())
+    };
     for folder in entries(&root().join(family)) {
         let level = folder.file_name().expect("a name").to_string_lossy().into_owned();
         found.extend(entries(&folder).map(|file| (level.clone(), file)));
@@ -51,7 +53,12 @@ fn class(level: &str) -> &'static str {
 fn adya_folders_are_right() {
     for (level, path) in files("adya") {
         let report = report(&path);
-        assert!(level == "none" || holds(&report.levels, &level), "{} {:?}", path.display(), report.levels);
+        assert!(
+            level == "none" || holds(&report.levels, &level),
+            "{} {:?}",
+            path.display(),
+            report.levels
+        );
         for (other, verdict) in &report.levels {
             // Session order and real time are another dimension: compared where the folder says so.
             let stronger = class(other) == class(&level)
@@ -59,10 +66,20 @@ fn adya_folders_are_right() {
                     let model = lattice::canonical(other).expect("a level");
                     model != weaker && lattice::weaker(model).contains(weaker)
                 });
-            assert!(!stronger || *verdict != Verdict::Holds, "{}: {other} holds too", path.display());
+            assert!(
+                !stronger || *verdict != Verdict::Holds,
+                "{}: {other} holds too",
+                path.display()
+            );
         }
-        assert!(level == "strict-serializable" || level.starts_with("strong-session-serializable")
-            || level == "serializable" || !report.anomalies.is_empty(), "{}: no anomaly", path.display());
+        assert!(
+            level == "strict-serializable"
+                || level.starts_with("strong-session-serializable")
+                || level == "serializable"
+                || !report.anomalies.is_empty(),
+            "{}: no anomaly",
+            path.display()
+        );
     }
 }
 

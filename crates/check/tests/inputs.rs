@@ -42,16 +42,28 @@ fn formats_are_recognised_by_content() {
 fn errors_name_the_line_and_what_was_expected() {
     fails_with("w(1,1,0,0)\nw(1,x,0,0)\n", 2, "with integers");
     fails_with("w(1,1,0,0)\nw(1,1,0", 2, "with integers");
-    fails_with("{:type :ok, :value [[:r :x nil]]}\n{:type :ok, :value [[:r :x", 2, "before the end");
+    fails_with(
+        "{:type :ok, :value [[:r :x nil]]}\n{:type :ok, :value [[:r :x",
+        2,
+        "before the end",
+    );
     fails_with("{:type :huh, :value []}", 1, ":invoke, :ok, :fail or :info");
     fails_with("{:type :ok, :value [[:frob :x 1]]}", 1, "micro-operation");
     fails_with("[{\"type\":\"ok\",\"value\":[[\"r\",\"x\"", 1, "before the end");
     fails_with("[{\"type\" \"ok\"}]", 1, "\":\" after a key");
-    fails_with("{\"data\":[[{\"events\":[{\"Frob\":{}}],\"committed\":true}]]}", 1, "a transaction");
+    fails_with(
+        "{\"data\":[[{\"events\":[{\"Frob\":{}}],\"committed\":true}]]}",
+        1,
+        "a transaction",
+    );
     fails_with("[x:=1]\n[x:1]", 2, "a transaction like");
     fails_with("{\"anchorite\":\"history\",\"version\":9}\n", 1, "\"version\": 1");
     fails_with("{\"anchorite\":\"history\",\"version\":1}\n{\"session\":1}", 2, "a transaction");
-    fails_with("{\"anchorite\":\"history\",\"version\":1}\n{\"session\":1,\"ops\":[{}]}", 2, "an operation");
+    fails_with(
+        "{\"anchorite\":\"history\",\"version\":1}\n{\"session\":1,\"ops\":[{}]}",
+        2,
+        "an operation",
+    );
 }
 
 #[test]
@@ -135,14 +147,17 @@ fn cobra_logs_are_read_and_truncation_is_noticed() {
     assert!(input::read(log.as_slice(), None).is_err());
 }
 
-fn verdicts(history: &History) -> (Vec<(&'static str, Verdict)>, Vec<(&'static str, Verdict)>) {
+type Verdicts = Vec<(&'static str, Verdict)>;
+
+fn verdicts(history: &History) -> (Verdicts, Verdicts) {
     let report = judge(history, &Options::default());
     (report.levels, report.axiomatic)
 }
 
 #[test]
 fn conversions_keep_the_verdicts() {
-    let (_, history) = read("[1:=1 2:=1]\n[3:=9]!\n---\n[1==1 2==?]\n[2==1 2==1]\n").expect("a history");
+    let (_, history) =
+        read("[1:=1 2:=1]\n[3:=9]!\n---\n[1==1 2==?]\n[2==1 2==1]\n").expect("a history");
     let expected = verdicts(&history);
     for format in Format::ALL {
         let lossy = matches!(format, Format::Cobra);
@@ -155,7 +170,8 @@ fn conversions_keep_the_verdicts() {
                 let mut log = Vec::new();
                 output::write(&history, format, true, Some(session), &mut log).expect("a log");
                 let name = Atom::int(i64::from(session)).expect("a small number");
-                input::read_as(&mut Source::new(log.as_slice()), format, &mut builder, name).expect("a log");
+                input::read_as(&mut Source::new(log.as_slice()), format, &mut builder, name)
+                    .expect("a log");
             }
             assert_eq!(verdicts(&builder.finish()), expected, "{format:?}");
             continue;
@@ -170,11 +186,16 @@ fn conversions_keep_the_verdicts() {
 fn what_a_format_cannot_hold_is_an_error() {
     let text = "{:type :invoke, :process 0, :value [[:append :x 1]]}\n{:type :ok, :process 0, :value [[:append :x 1]]}";
     let (_, lists) = read(text).expect("a history");
-    let error = output::write(&lists, Format::Plume, false, None, &mut Vec::new()).expect_err("lists");
-    assert!(error.to_string().contains("lists") && error.to_string().contains("real time"), "{error}");
+    let error =
+        output::write(&lists, Format::Plume, false, None, &mut Vec::new()).expect_err("lists");
+    assert!(
+        error.to_string().contains("lists") && error.to_string().contains("real time"),
+        "{error}"
+    );
     assert!(output::write(&lists, Format::Plume, true, None, &mut Vec::new()).is_err());
     let mut bytes = Vec::new();
-    output::write(&lists, Format::Anchorite, false, None, &mut bytes).expect("our own format holds it");
+    output::write(&lists, Format::Anchorite, false, None, &mut bytes)
+        .expect("our own format holds it");
     let (_, again) = input::read(bytes.as_slice(), None).expect("it can be read");
     assert_eq!((again.ops.len(), again.txns[0].invoked), (1, lists.txns[0].invoked));
 }

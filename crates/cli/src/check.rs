@@ -129,7 +129,9 @@ pub fn run(args: CheckArgs) -> Result<ExitCode> {
     let mut levels: Vec<Asked> = Vec::new();
     for name in args.level.iter().filter(|name| *name != "all") {
         let level = names::level(name);
-        levels.push(level.ok_or_else(|| anyhow!("expected a level ({}), found {name}", names::known()))?);
+        levels.push(
+            level.ok_or_else(|| anyhow!("expected a level ({}), found {name}", names::known()))?,
+        );
     }
     let all_levels = args.all_levels || args.level.iter().any(|name| name == "all");
     if let Some(target) = args.convert_to {
@@ -315,8 +317,10 @@ fn print(args: &CheckArgs, judged: &[(String, Format, History, Report)]) -> Resu
             .map(|(_, _, history, report)| witness::dot::render(history, &report.anomalies))
             .collect(),
         OutputFormat::Html => {
-            let pages: Vec<(String, &History, &Report)> =
-                judged.iter().map(|(name, _, history, report)| (name.clone(), history, report)).collect();
+            let pages: Vec<(String, &History, &Report)> = judged
+                .iter()
+                .map(|(name, _, history, report)| (name.clone(), history, report))
+                .collect();
             witness::html::page(&pages)
         }
     };
@@ -330,5 +334,11 @@ fn print(args: &CheckArgs, judged: &[(String, Format, History, Report)]) -> Resu
 fn exit_code(judged: &[(String, Format, History, Report)]) -> ExitCode {
     let invalid = judged.iter().any(|(.., report)| report.valid == Verdict::Fails);
     let unknown = judged.iter().all(|(.., report)| matches!(report.valid, Verdict::Unknown(_)));
-    ExitCode::from(if invalid { 1 } else if unknown { 4 } else { 0 })
+    ExitCode::from(if invalid {
+        1
+    } else if unknown {
+        4
+    } else {
+        0
+    })
 }

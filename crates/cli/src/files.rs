@@ -44,6 +44,7 @@ pub fn read(path: &Path) -> Result<Script, BadInput> {
 
 fn parse_case(path: &Path, name: &str, text: &str) -> Result<Script, BadInput> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let case = Case::parse(&stem, text).map_err(|error| BadInput(error.in_file(name).to_string()))?;
+    let case =
+        Case::parse(&stem, text).map_err(|error| BadInput(error.in_file(name).to_string()))?;
     Ok(Script::Case(Box::new(case)))
 }

@@ -65,9 +65,8 @@ enum Format {
 /// Runs the files on every target, at every level, as often as asked.
 pub fn run(arguments: &RunArgs, interrupt: &Arc<AtomicBool>) -> anyhow::Result<ExitCode> {
     let scripts = arguments.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
-    let asking = arguments
-        .silence
-        .map_or(Asking::Server, |ms| Asking::Silence(Duration::from_millis(ms)));
+    let asking =
+        arguments.silence.map_or(Asking::Server, |ms| Asking::Silence(Duration::from_millis(ms)));
     let options = RunOptions { asking, interrupt: Arc::clone(interrupt), ..RunOptions::default() };
     if arguments.format == Format::Isolationtester {
         return run_specs(arguments, &scripts, &options);

@@ -100,7 +100,9 @@ fn all_dependencies_are_permissive() {
     let refused: Vec<String> = packages
         .iter()
         .filter(|package| !is_accepted(package["license"].as_str().unwrap_or("none")))
-        .map(|package| format!("{} {}: {}", package["name"], package["version"], package["license"]))
+        .map(|package| {
+            format!("{} {}: {}", package["name"], package["version"], package["license"])
+        })
         .collect();
     assert!(refused.is_empty(), "licences to look at:\n{}", refused.join("\n"));
     assert!(packages.len() > 20, "cargo told of only {} packages", packages.len());

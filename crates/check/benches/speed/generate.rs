@@ -35,7 +35,8 @@ pub struct Plan {
 
 impl Plan {
     pub fn name(&self) -> String {
-        format!("{:?}-{}ops-{}s-{}keys", self.style, self.ops, self.sessions, self.keys).to_lowercase()
+        format!("{:?}-{}ops-{}s-{}keys", self.style, self.ops, self.sessions, self.keys)
+            .to_lowercase()
     }
 }
 
@@ -61,7 +62,13 @@ pub fn groups() -> Vec<Group> {
         repeat: 3,
     };
     let million = blind(1_000_000, WEAK);
-    let strong = |style| Plan { style, txn_len: 2, keys: 50_000, levels: STRONG, ..blind(2_000_000, STRONG) };
+    let strong = |style| Plan {
+        style,
+        txn_len: 2,
+        keys: 50_000,
+        levels: STRONG,
+        ..blind(2_000_000, STRONG)
+    };
     let open = |txns: usize, keys| Plan {
         style: Style::BlindBySession,
         keys,
@@ -97,7 +104,12 @@ pub fn groups() -> Vec<Group> {
         Group {
             name: "open",
             title: "Unknown version order: blind writes, session by session",
-            plans: vec![open(1_000, 400), open(10_000, 4_000), open(10_000, 1_000), open(30_000, 12_000)],
+            plans: vec![
+                open(1_000, 400),
+                open(10_000, 4_000),
+                open(10_000, 1_000),
+                open(30_000, 12_000),
+            ],
         },
         Group {
             name: "threads",

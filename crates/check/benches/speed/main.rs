@@ -115,4 +115,3 @@ fn measure_here(path: &Path, level: &str, threads: usize) {
         peak_megabytes()
     ));
 }
-

@@ -61,8 +61,7 @@ impl Context<'_> {
 
     /// Whether session order and reads-from lead forward in the input, as in a log of an execution.
     pub fn base_leads_forward(&self) -> bool {
-        self.included()
-            .all(|txn| self.reads(txn).all(|read| read.from == NONE || read.from < txn))
+        self.included().all(|txn| self.reads(txn).all(|read| read.from == NONE || read.from < txn))
     }
 
     /// Session order and reads-from.
@@ -148,8 +147,8 @@ impl Writers {
     /// The sessions that write a key, each with its writers in order.
     #[inline]
     pub fn groups(&self, key: KeyId) -> impl Iterator<Item = (u32, &[TxnId])> + '_ {
-        let range = self.group_starts[key as usize] as usize
-            ..self.group_starts[key as usize + 1] as usize;
+        let range =
+            self.group_starts[key as usize] as usize..self.group_starts[key as usize + 1] as usize;
         let end = self.starts[key as usize + 1];
         self.groups[range.clone()].iter().enumerate().map(move |(at, &(session, start))| {
             let next = range.start + at + 1;

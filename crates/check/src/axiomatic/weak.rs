@@ -110,7 +110,8 @@ fn in_parts<T: Send>(
 ) -> Vec<T> {
     let count = context.history.txns.len() as TxnId;
     // Clocks go from transaction to transaction: the causal level has one part.
-    let shares = if level == Weak::Causal { 1 } else { threads.clamp(1, 1 + count as usize / 4096) };
+    let shares =
+        if level == Weak::Causal { 1 } else { threads.clamp(1, 1 + count as usize / 4096) };
     let parts: Vec<Part> = (0..shares as u64)
         .map(|share| Part {
             from: (u64::from(count) * share / shares as u64) as TxnId,
@@ -270,7 +271,8 @@ fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
             continue;
         }
         clocks.enter(context, txn);
-        let own = (context.history.txns[txn as usize].session, context.sessions.index[txn as usize]);
+        let own =
+            (context.history.txns[txn as usize].session, context.sessions.index[txn as usize]);
         for read in context.reads(txn) {
             let known = clocks.of(txn);
             let base = (read.from != NONE).then(|| clocks.of(read.from));
@@ -281,7 +283,8 @@ fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
                 if upper <= lower {
                     continue;
                 }
-                let end = group.partition_point(|writer| context.sessions.index[*writer as usize] < upper);
+                let end = group
+                    .partition_point(|writer| context.sessions.index[*writer as usize] < upper);
                 let Some(&writer) = group[..end].last() else { continue };
                 let already = context.sessions.index[writer as usize] < lower;
                 if already || writer == read.from {

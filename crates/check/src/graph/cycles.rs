@@ -252,12 +252,7 @@ impl Search<'_> {
     }
 
     /// The cycle that ends at an entry, unless it passes a transaction twice.
-    fn trace(
-        &self,
-        queue: &[(u32, State, u8, u32, u32)],
-        end: usize,
-        from: u32,
-    ) -> Option<Cycle> {
+    fn trace(&self, queue: &[(u32, State, u8, u32, u32)], end: usize, from: u32) -> Option<Cycle> {
         let mut reversed = Vec::new();
         let mut at = end;
         loop {
@@ -274,7 +269,10 @@ impl Search<'_> {
         nodes.sort_unstable();
         let simple = nodes.windows(2).all(|pair| pair[0] != pair[1]);
         simple.then(|| {
-            reversed.iter().map(|(node, kind)| (self.component.nodes[*node as usize], *kind)).collect()
+            reversed
+                .iter()
+                .map(|(node, kind)| (self.component.nodes[*node as usize], *kind))
+                .collect()
         })
     }
 }

@@ -95,9 +95,8 @@ fn close(
     found: &mut Vec<Vec<u32>>,
 ) {
     let from = stack.iter().rposition(|node| *node == root).unwrap_or(0);
-    let own_edge = |node: u32| {
-        graph.out(node).any(|(to, kind)| to == node && (mask == 0 || kind & mask != 0))
-    };
+    let own_edge =
+        |node: u32| graph.out(node).any(|(to, kind)| to == node && (mask == 0 || kind & mask != 0));
     if stack.len() - from > 1 || own_edge(root) {
         let mut component = stack[from..].to_vec();
         component.sort_unstable();

@@ -12,6 +12,9 @@ use std::io::Read;
 /// Write ids of the initial state.
 pub const INITIAL_IDS: [u64; 2] = [0xdead_beef, 0xbebe_ebee];
 
+/// A read or write: what, write id, key.
+type Record = (OpKind, u64, u64);
+
 struct Log<'s, R> {
     source: &'s mut Source<R>,
     offset: u64,
@@ -49,7 +52,7 @@ pub fn read<R: Read>(
 ) -> Result<(), InputError> {
     let session = builder.session(session);
     let mut log = Log { source, offset: 0 };
-    let mut open: Option<(u64, Vec<(OpKind, u64, u64)>)> = None;
+    let mut open: Option<(u64, Vec<Record>)> = None;
     loop {
         match (log.byte()?, &mut open) {
             (None, None) => return Ok(()),
@@ -90,20 +93,18 @@ fn store<R: Read>(
     builder: &mut HistoryBuilder,
     session: u32,
     txn: u64,
-    steps: &[(OpKind, u64, u64)],
+    steps: &[Record],
     outcome: Outcome,
 ) -> Result<(), InputError> {
     builder.begin(session, txn as i64, outcome, (NO_TIME, NO_TIME));
     for &(kind, write, key) in steps {
         let initial = kind == OpKind::Read && INITIAL_IDS.contains(&write);
-        let value =
-            if initial { Atom::NIL } else { builder.symbols().integer(i128::from(write)) };
+        let value = if initial { Atom::NIL } else { builder.symbols().integer(i128::from(write)) };
         let name = builder.symbols().integer(i128::from(key));
         let key = builder.key(name);
-        builder.push(kind, key, value).map_err(|limit| InputError::Limit {
-            line: log.offset,
-            limit: limit.to_string(),
-        })?;
+        builder
+            .push(kind, key, value)
+            .map_err(|limit| InputError::Limit { line: log.offset, limit: limit.to_string() })?;
     }
     Ok(())
 }

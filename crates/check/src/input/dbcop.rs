@@ -6,7 +6,9 @@
 
 use super::form::{Form, FormReader, Notation};
 use super::source::{InputError, Source};
-use crate::model::{Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, SymbolKind};
+use crate::model::{
+    Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, SymbolKind, is_plain_name,
+};
 use std::io::Read;
 
 fn syntax<T>(line: u64, expected: &str) -> Result<T, InputError> {
@@ -74,7 +76,8 @@ fn transaction(
     label: i64,
     line: u64,
 ) -> Result<(), InputError> {
-    const SHAPE: &str = "a transaction {\"events\":[{\"Read\":{\"variable\":0,\"version\":1}}],\"committed\":true}";
+    const SHAPE: &str =
+        "a transaction {\"events\":[{\"Read\":{\"variable\":0,\"version\":1}}],\"committed\":true}";
     let symbols = builder.symbols();
     let committed = form.get(symbols, "committed").and_then(|c| c.word(symbols)) != Some("false");
     let Some(events) = form.get(symbols, "events").and_then(Form::seq) else {
@@ -163,8 +166,8 @@ fn hist_transaction(
         };
         let name = match name.parse::<i128>() {
             Ok(number) => builder.symbols().integer(number),
-            Err(_) if !name.is_empty() => builder.symbols().intern(SymbolKind::Bare, name),
-            Err(_) => return syntax(line, SHAPE),
+            Err(_) if is_plain_name(name) => builder.symbols().intern(SymbolKind::Bare, name),
+            Err(_) => return syntax(line, "a variable name of letters, digits and _"),
         };
         let key = builder.key(name);
         let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };

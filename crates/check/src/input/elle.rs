@@ -35,7 +35,9 @@ pub fn read<R: Read>(
                 }
                 break;
             }
-            None if in_vector => return reader.source.expected("\"]\" before the end of the input"),
+            None if in_vector => {
+                return reader.source.expected("\"]\" before the end of the input");
+            }
             None => break,
             Some(_) => {
                 let line = reader.source.line();
@@ -81,7 +83,11 @@ impl Elle<'_> {
         let f = form.get(symbols, "f").and_then(|f| f.word(symbols));
         let process = process.filter(|name| !name.is_nil());
         if f == Some("init") {
-            return if outcome == Some(Outcome::Committed) { self.init(value, line) } else { Ok(()) };
+            return if outcome == Some(Outcome::Committed) {
+                self.init(value, line)
+            } else {
+                Ok(())
+            };
         }
         let Some(outcome) = outcome else {
             if let (Some(process), Some(value)) = (process, value) {
@@ -129,7 +135,8 @@ impl Elle<'_> {
     }
 
     fn step(&mut self, step: &Form, outcome: Outcome, line: u64) -> Result<(), InputError> {
-        const STEP: &str = "a micro-operation like [:r x 1], [:w x 1], [:append x 1], [:rp :true {x 1}]";
+        const STEP: &str =
+            "a micro-operation like [:r x 1], [:w x 1], [:append x 1], [:rp :true {x 1}]";
         let Some([what, rest @ ..]) = step.seq() else { return syntax(line, STEP) };
         let what = what.word(self.builder.symbols()).unwrap_or("").to_owned();
         let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };

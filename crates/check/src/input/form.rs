@@ -109,8 +109,9 @@ impl<'a, R: Read> FormReader<'a, R> {
     fn nested(&mut self, symbols: &mut Symbols, depth: u32) -> Result<Form, InputError> {
         self.nodes += 1;
         if depth > MAX_DEPTH || self.nodes > MAX_NODES {
-            let limit =
-                format!("a value is nested deeper than {MAX_DEPTH} or has more than {MAX_NODES} parts");
+            let limit = format!(
+                "a value is nested deeper than {MAX_DEPTH} or has more than {MAX_NODES} parts"
+            );
             return Err(InputError::Limit { line: self.source.line(), limit });
         }
         match self.peek()? {
@@ -137,10 +138,9 @@ impl<'a, R: Read> FormReader<'a, R> {
                     return Ok(Form::Seq(items));
                 }
                 None => {
-                    return self.source.expected(format!(
-                        "\"{}\" before the end of the input",
-                        char::from(end)
-                    ));
+                    return self
+                        .source
+                        .expected(format!("\"{}\" before the end of the input", char::from(end)));
                 }
                 Some(_) => items.push(self.nested(symbols, depth + 1)?),
             }
@@ -243,21 +243,15 @@ impl<'a, R: Read> FormReader<'a, R> {
 
     fn bare_word(&mut self) -> Result<(), InputError> {
         self.scratch.clear();
-        while let Some(byte) = self.source.peek()? {
-            let ends = match byte {
-                b' ' | b'\t' | b'\n' | b'\r' | b',' | b'[' | b']' | b'{' | b'}' | b'(' | b')'
-                | b'"' | b';' => true,
-                b':' => self.notation == Notation::Json,
-                _ => false,
-            };
-            if ends {
-                break;
-            }
-            self.scratch.push(byte);
-            self.source.advance();
-            if self.scratch.len() > MAX_TOKEN {
-                return self.source.expected(format!("words of at most {MAX_TOKEN} bytes"));
-            }
+        let json = self.notation == Notation::Json;
+        self.source.take_word(&mut self.scratch, |byte| match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | b',' | b'[' | b']' | b'{' | b'}' | b'(' | b')'
+            | b'"' | b';' => true,
+            b':' => json,
+            _ => false,
+        })?;
+        if self.scratch.len() > MAX_TOKEN {
+            return self.source.expected(format!("words of at most {MAX_TOKEN} bytes"));
         }
         Ok(())
     }
@@ -272,7 +266,8 @@ impl<'a, R: Read> FormReader<'a, R> {
         };
         let atom = match text {
             "" => {
-                let found = self.source.peek()?.map_or_else(String::new, |b| char::from(b).to_string());
+                let found =
+                    self.source.peek()?.map_or_else(String::new, |b| char::from(b).to_string());
                 return self.source.expected(format!("a value, found {found:?}"));
             }
             "nil" if self.notation == Notation::Edn => Atom::NIL,
@@ -292,8 +287,10 @@ impl<'a, R: Read> FormReader<'a, R> {
     }
 }
 
-fn is_json_word(text: &str) -> bool {
-    matches!(text, "true" | "false") || text.parse::<f64>().is_ok_and(f64::is_finite)
+/// Whether JSON has this word without quotes: a number, true or false.
+pub(crate) fn is_json_word(text: &str) -> bool {
+    let digits = text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+    matches!(text, "true" | "false") || digits && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// The common case, without a detour over text.

@@ -21,7 +21,10 @@ fn syntax<T>(line: u64, expected: impl Into<String>) -> Result<T, InputError> {
 }
 
 /// Reads the lines into the builder.
-pub fn read<R: Read>(source: &mut Source<R>, builder: &mut HistoryBuilder) -> Result<(), InputError> {
+pub fn read<R: Read>(
+    source: &mut Source<R>,
+    builder: &mut HistoryBuilder,
+) -> Result<(), InputError> {
     let mut reader = FormReader::new(source, Notation::Json);
     let mut first = true;
     let mut count = 0;
@@ -63,7 +66,9 @@ fn transaction(
 ) -> Result<(), InputError> {
     const SHAPE: &str = "a transaction {\"session\":…,\"ops\":[…]}";
     let symbols = builder.symbols();
-    let Some(ops) = form.get(symbols, "ops").and_then(Form::seq) else { return syntax(line, SHAPE) };
+    let Some(ops) = form.get(symbols, "ops").and_then(Form::seq) else {
+        return syntax(line, SHAPE);
+    };
     let outcome = match form.get(symbols, "outcome").map(|outcome| outcome.word(symbols)) {
         None | Some(Some("commit")) => Outcome::Committed,
         Some(Some("abort")) => Outcome::Aborted,

@@ -134,7 +134,10 @@ fn skip_comments(mut text: &[u8]) -> &[u8] {
 }
 
 /// Reads a whole history; the format is recognised, within a family if one is given.
-pub fn read<R: Read + Send>(reader: R, family: Option<&str>) -> Result<(Format, History), InputError> {
+pub fn read<R: Read + Send>(
+    reader: R,
+    family: Option<&str>,
+) -> Result<(Format, History), InputError> {
     read_threaded(reader, family, 1)
 }
 

@@ -16,7 +16,10 @@ const BLOCK: usize = 1 << 14;
 const WAITING: usize = 8;
 
 /// Reads the text into the builder.
-pub fn read<R: Read>(source: &mut Source<R>, builder: &mut HistoryBuilder) -> Result<(), InputError> {
+pub fn read<R: Read>(
+    source: &mut Source<R>,
+    builder: &mut HistoryBuilder,
+) -> Result<(), InputError> {
     let mut build = Build::new(builder);
     loop {
         let number = source.line();
@@ -100,7 +103,7 @@ fn parsed(line: &[u8], number: u64) -> Result<Line, InputError> {
 /// Hands lines to the builder, remembering the last session.
 struct Build<'b> {
     builder: &'b mut HistoryBuilder,
-    last_session: Option<(i128, u32)>,
+    last_session: Option<(i64, u32)>,
 }
 
 impl<'b> Build<'b> {
@@ -110,21 +113,22 @@ impl<'b> Build<'b> {
     }
 
     #[inline]
-    fn atom(&mut self, number: i128) -> Atom {
-        match i64::try_from(number).ok().and_then(Atom::int) {
-            Some(atom) => atom,
-            None => self.builder.symbols().integer(number),
+    fn atom(&mut self, line: &Line, field: usize) -> Atom {
+        match (&line.wide, Atom::int(line.fields[field])) {
+            (None, Some(atom)) => atom,
+            (None, None) => self.builder.symbols().integer(i128::from(line.fields[field])),
+            (Some(wide), _) => self.builder.symbols().integer(wide[field]),
         }
     }
 
     #[inline]
     fn add(&mut self, line: &Line, number: u64) -> Result<(), InputError> {
         let session = match self.last_session {
-            Some((name, id)) if name == line.session => id,
+            Some((name, id)) if name == line.fields[SESSION] && line.wide.is_none() => id,
             _ => {
-                let name = self.atom(line.session);
+                let name = self.atom(line, SESSION);
                 let id = self.builder.session(name);
-                self.last_session = Some((line.session, id));
+                self.last_session = line.wide.is_none().then_some((line.fields[SESSION], id));
                 id
             }
         };
@@ -133,9 +137,9 @@ impl<'b> Build<'b> {
         } else {
             self.builder.resume(session, line.txn, Outcome::Committed);
         }
-        let name = self.atom(line.key);
+        let name = self.atom(line, KEY);
         let key = self.builder.key(name);
-        let value = self.atom(line.value);
+        let value = self.atom(line, VALUE);
         let kind = if line.write { OpKind::Write } else { OpKind::Read };
         self.builder
             .push(kind, key, value)
@@ -143,10 +147,14 @@ impl<'b> Build<'b> {
     }
 }
 
+const KEY: usize = 0;
+const VALUE: usize = 1;
+const SESSION: usize = 2;
+
+/// One operation: key, value and session as small numbers, or wide if one of them is not small.
 struct Line {
-    key: i128,
-    value: i128,
-    session: i128,
+    fields: [i64; 3],
+    wide: Option<Box<[i128; 3]>>,
     txn: i64,
     write: bool,
 }
@@ -158,19 +166,22 @@ fn parse(line: &[u8]) -> Option<Line> {
         [b'w', b'(', rest @ ..] => (true, rest),
         _ => return None,
     };
-    let mut rest = rest;
-    let key = number(&mut rest, b',')?;
-    let value = number(&mut rest, b',')?;
-    let session = number(&mut rest, b',')?;
-    let txn = i64::try_from(number(&mut rest, b')')?).ok()?;
-    rest.iter().all(u8::is_ascii_whitespace).then_some(Line { key, value, session, txn, write })
+    let mut at = rest;
+    let fields = [number(&mut at, b','), number(&mut at, b','), number(&mut at, b',')];
+    if let ([Some(key), Some(value), Some(session)], Some(txn)) = (fields, number(&mut at, b')'))
+        && at.is_empty()
+    {
+        return Some(Line { fields: [key, value, session], wide: None, txn, write });
+    }
+    parse_wide(rest, write)
 }
 
+/// A small number and the byte after it.
 #[inline]
-fn number(rest: &mut &[u8], end: u8) -> Option<i128> {
+fn number(rest: &mut &[u8], end: u8) -> Option<i64> {
+    let bytes = *rest;
     let mut value = 0_i64;
     let mut at = 0;
-    let bytes = *rest;
     while at < bytes.len() {
         let digit = bytes[at].wrapping_sub(b'0');
         if digit > 9 {
@@ -181,17 +192,20 @@ fn number(rest: &mut &[u8], end: u8) -> Option<i128> {
     }
     if (1..=18).contains(&at) && bytes.get(at) == Some(&end) {
         *rest = &bytes[at + 1..];
-        return Some(i128::from(value));
+        return Some(value);
     }
-    slow_number(rest, end)
+    None
 }
 
+/// Signs, spaces and numbers of more than 18 digits.
 #[cold]
-fn slow_number(rest: &mut &[u8], end: u8) -> Option<i128> {
-    let stop = rest.iter().position(|byte| *byte == end)?;
-    let text = std::str::from_utf8(&rest[..stop]).ok()?.trim();
-    // Larger numbers than any format writes would only waste memory as text.
-    let value = text.parse::<i128>().ok()?;
-    *rest = &rest[stop + 1..];
-    Some(value)
+fn parse_wide(rest: &[u8], write: bool) -> Option<Line> {
+    let text = std::str::from_utf8(rest).ok()?;
+    let (inner, after) = text.split_once(')')?;
+    let numbers: Vec<i128> =
+        inner.split(',').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
+    let [key, value, session, txn] = numbers.as_slice() else { return None };
+    let txn = i64::try_from(*txn).ok()?;
+    let wide = Some(Box::new([*key, *value, *session]));
+    after.trim().is_empty().then_some(Line { fields: [0; 3], wide, txn, write })
 }

@@ -124,6 +124,24 @@ impl<R: Read> Source<R> {
         Ok(byte)
     }
 
+    /// Moves bytes to `into` as long as they belong to a word.
+    pub fn take_word(
+        &mut self,
+        into: &mut Vec<u8>,
+        ends: impl Fn(u8) -> bool,
+    ) -> Result<(), InputError> {
+        loop {
+            let rest = &self.buffer[self.at..self.end];
+            let stop = rest.iter().position(|byte| ends(*byte));
+            let taken = stop.unwrap_or(rest.len());
+            into.extend_from_slice(&rest[..taken]);
+            self.at += taken;
+            if stop.is_some() || into.len() > MAX_TOKEN || !self.refill()? {
+                return Ok(());
+            }
+        }
+    }
+
     /// The next line without its end, borrowed from the buffer; `None` at the end of the input.
     pub fn next_line(&mut self) -> Result<Option<&[u8]>, InputError> {
         let mut searched = 0;

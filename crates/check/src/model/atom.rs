@@ -23,7 +23,9 @@ impl Atom {
     /// An integer, if it fits.
     #[inline]
     pub fn int(value: i64) -> Option<Atom> {
-        (-Self::MAX_INT - 1..=Self::MAX_INT).contains(&value).then_some(Atom(value as u64 & PAYLOAD))
+        (-Self::MAX_INT - 1..=Self::MAX_INT)
+            .contains(&value)
+            .then_some(Atom(value as u64 & PAYLOAD))
     }
 
     /// The integer that this atom holds.
@@ -59,6 +61,12 @@ impl Atom {
     }
 }
 
+/// Whether a text is a name that every notation can write without quotes.
+pub fn is_plain_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
 /// What kind of text a symbol is: decides how it is written back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolKind {
@@ -74,19 +82,19 @@ pub enum SymbolKind {
 #[derive(Default, Clone, Debug)]
 pub struct Symbols {
     items: Vec<(SymbolKind, Box<str>)>,
-    index: HashMap<(SymbolKind, Box<str>), u32>,
+    /// By kind, so that looking up needs no copy of the text.
+    index: [HashMap<Box<str>, u32>; 3],
 }
 
 impl Symbols {
     /// The atom of this text.
     pub fn intern(&mut self, kind: SymbolKind, text: &str) -> Atom {
-        let entry = (kind, Box::<str>::from(text));
-        if let Some(&found) = self.index.get(&entry) {
+        if let Some(&found) = self.index[kind as usize].get(text) {
             return Atom::symbol(found);
         }
         let next = self.items.len() as u32;
-        self.items.push(entry.clone());
-        self.index.insert(entry, next);
+        self.items.push((kind, text.into()));
+        self.index[kind as usize].insert(text.into(), next);
         Atom::symbol(next)
     }
 
@@ -117,7 +125,7 @@ impl Symbols {
         }
     }
 
-    /// How many bytes the table holds on to.
+    /// How many symbols there are.
     pub fn len(&self) -> usize {
         self.items.len()
     }

@@ -273,7 +273,8 @@ mod tests {
     fn scattered_operations_are_gathered() {
         let mut builder = HistoryBuilder::new();
         let key = builder.key(Atom::int(5).unwrap());
-        for (session, label, value) in [(0, 1, 10), (1, 2, 20), (0, 1, 11), (1, 2, 21), (0, 3, 30)] {
+        for (session, label, value) in [(0, 1, 10), (1, 2, 20), (0, 1, 11), (1, 2, 21), (0, 3, 30)]
+        {
             builder.resume(session, label, Outcome::Committed);
             builder.push(OpKind::Write, key, Atom::int(value).unwrap()).unwrap();
         }

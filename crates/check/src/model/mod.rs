@@ -9,7 +9,7 @@ mod atom;
 mod builder;
 mod lists;
 
-pub use atom::{Atom, SymbolKind, Symbols};
+pub use atom::{Atom, SymbolKind, Symbols, is_plain_name};
 pub use builder::{BuildError, HistoryBuilder};
 pub use lists::{ListRef, Lists};
 

@@ -1,7 +1,9 @@
 //! Elle's operations, in EDN or JSON.
 
+use crate::input::form::is_json_word;
 use crate::model::{
     Atom, History, ListRef, NO_TIME, OpId, OpKind, Outcome, Predicate, SymbolKind, TxnId,
+    is_plain_name,
 };
 use std::io::{Result, Write};
 
@@ -11,7 +13,6 @@ pub(super) fn write(history: &History, json: bool, out: &mut dyn Write) -> Resul
     if json {
         out.write_all(b"[")?;
     }
-    let mut index = 0_i64;
     if !history.initial_of.is_empty() && history.workload == crate::model::Workload::Predicates {
         let rows: Vec<String> = history
             .initial_of
@@ -20,9 +21,13 @@ pub(super) fn write(history: &History, json: bool, out: &mut dyn Write) -> Resul
                 format!("{} {}", writer.atom(history.keys[*key as usize]), writer.atom(*value))
             })
             .collect();
-        writeln!(out, "{{:process 0, :type :ok, :f :init, :value {{{}}}, :index -1}}", rows.join(", "))?;
+        writeln!(
+            out,
+            "{{:process 0, :type :ok, :f :init, :value {{{}}}, :index -1}}",
+            rows.join(", ")
+        )?;
     }
-    for (invocation, txn) in events(history) {
+    for (index, (invocation, txn)) in events(history).into_iter().enumerate() {
         if json && index > 0 {
             out.write_all(b",\n")?;
         }
@@ -31,7 +36,6 @@ pub(super) fn write(history: &History, json: bool, out: &mut dyn Write) -> Resul
         if !json {
             out.write_all(b"\n")?;
         }
-        index += 1;
     }
     if json {
         out.write_all(b"]\n")?;
@@ -67,9 +71,8 @@ impl Elle<'_> {
         match (self.history.symbols.get(atom), self.json) {
             (None, _) => self.history.symbols.show(atom),
             (Some((SymbolKind::Keyword, text)), false) => format!(":{text}"),
-            (Some((SymbolKind::Bare, text)), _) if text.parse::<f64>().is_ok() || !self.json => {
-                text.to_owned()
-            }
+            (Some((SymbolKind::Bare, text)), false) if is_plain_name(text) => text.to_owned(),
+            (Some((SymbolKind::Bare, text)), _) if is_json_word(text) => text.to_owned(),
             (Some((_, text)), _) => serde_json::Value::from(text).to_string(),
         }
     }
@@ -79,7 +82,7 @@ impl Elle<'_> {
         if self.json { format!("\"{word}\"") } else { format!(":{word}") }
     }
 
-    fn event(&self, txn: TxnId, invocation: bool, index: i64) -> String {
+    fn event(&self, txn: TxnId, invocation: bool, index: usize) -> String {
         let what = &self.history.txns[txn as usize];
         let kind = match (invocation, what.outcome) {
             (true, _) => "invoke",

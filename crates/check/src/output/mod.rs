@@ -47,7 +47,11 @@ pub fn losses(history: &History, format: Format) -> (Vec<&'static str>, Vec<&'st
         }) {
             impossible.push("predicates given as text or with what they did not match");
         }
-        if history.txns.iter().any(|txn| txn.completed != NO_TIME && txn.outcome == Outcome::Unknown) {
+        if history
+            .txns
+            .iter()
+            .any(|txn| txn.completed != NO_TIME && txn.outcome == Outcome::Unknown)
+        {
             lost.push("end times of transactions of unknown outcome");
         }
         if format == Format::ElleJson && history.workload == Workload::Predicates {
@@ -96,7 +100,8 @@ fn fits(history: &History, format: Format, key: u32, value: Atom) -> bool {
     }
     let name = history.keys[key as usize];
     let natural = |atom: Atom| atom.as_int().is_some_and(|number| number >= 0);
-    let named = natural(name) || format == Format::DbcopHist && !name.is_nil();
+    let text = history.symbols.get(name).map_or("", |(_, text)| text);
+    let named = natural(name) || format == Format::DbcopHist && crate::model::is_plain_name(text);
     let initial = value == history.initial_value(key) || value.is_nil();
     // Plume's 0 and Cobra's two magic numbers mean the initial value and cannot be written.
     let free = match format {

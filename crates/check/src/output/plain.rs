@@ -105,7 +105,8 @@ pub(super) fn cobra(history: &History, session: Option<u32>, out: &mut dyn Write
         words.iter().try_for_each(|word| out.write_all(&word.to_be_bytes()))
     };
     for (txn, what) in history.txns.iter().enumerate() {
-        if session.is_some_and(|wanted| wanted != what.session) || what.outcome == Outcome::Aborted {
+        if session.is_some_and(|wanted| wanted != what.session) || what.outcome == Outcome::Aborted
+        {
             continue;
         }
         record(b'S', &[txn as u64])?;
@@ -149,7 +150,10 @@ pub(super) fn lines(history: &History, out: &mut dyn Write) -> Result<()> {
     for (txn, what) in history.txns.iter().enumerate() {
         let mut line = Map::new();
         line.insert("txn".to_owned(), Value::from(what.label));
-        line.insert("session".to_owned(), json_atom(history, history.sessions[what.session as usize]));
+        line.insert(
+            "session".to_owned(),
+            json_atom(history, history.sessions[what.session as usize]),
+        );
         let outcome = match what.outcome {
             Outcome::Committed => "commit",
             Outcome::Aborted => "abort",

@@ -37,9 +37,8 @@ pub(super) fn find(analysis: &Analysis<'_>, asked: &[Asked], report: &Report) ->
     };
     let explainer = Explainer::new(analysis.history, &analysis.resolved, orders);
     let mut found = grouped(&explainer, &analysis.scans());
-    let fails = |name: &str| {
-        report.levels.iter().any(|entry| entry.0 == name && entry.1 == Verdict::Fails)
-    };
+    let fails =
+        |name: &str| report.levels.iter().any(|entry| entry.0 == name && entry.1 == Verdict::Fails);
     let asks = |prefix: &str| asked.iter().any(|level| level.name.starts_with(prefix));
     let session_matters = fails("strong-session-serializable") && !fails("serializable");
     let axiomatic_fails = report.axiomatic.iter().any(|entry| entry.1 == Verdict::Fails);
@@ -149,7 +148,11 @@ fn weak_anomaly(
                 let reader = history.txn_name(analysis.resolved.op_txn[order.op as usize]);
                 let key = history.key_name(read.key);
                 let value = crate::witness::value_text(history, order.op);
-                let after = if *to == NONE { "the initial state".to_owned() } else { history.txn_name(*to) };
+                let after = if *to == NONE {
+                    "the initial state".to_owned()
+                } else {
+                    history.txn_name(*to)
+                };
                 because.push(format!(
                     "{before} < {after}, because {reader} knew {before}, which writes {key} too, and yet \
                      read {key} = {value} from {after}"
@@ -185,17 +188,22 @@ fn forced_cycle(analysis: &Analysis<'_>, forced: &[Forced]) -> Option<(Vec<Force
     let graph = Csr::new(analysis.history.txns.len(), &edges);
     let nodes = components(&graph, 0).into_iter().next()?;
     let component = Component::new(&graph, nodes, &DATA_FIRST);
-    let pattern =
-        Pattern { name: "G0", anti: crate::graph::cycles::Anti::None, wr: false, predicate: true, extra: 0 };
+    let pattern = Pattern {
+        name: "G0",
+        anti: crate::graph::cycles::Anti::None,
+        wr: false,
+        predicate: true,
+        extra: 0,
+    };
     let mixed = Pattern { extra: SESSION, ..pattern };
     let cycle = component.find(&mixed).or_else(|| component.find(&pattern))?;
     let steps = (0..cycle.len())
         .map(|at| {
             let (from, kind) = cycle[at];
             let to = cycle[(at + 1) % cycle.len()].0;
-            let why = forced.iter().find(|order| {
-                kind == Kind::Ww as u8 && order.before == from && order.after == to
-            });
+            let why = forced
+                .iter()
+                .find(|order| kind == Kind::Ww as u8 && order.before == from && order.after == to);
             (from, to, why.copied())
         })
         .collect();

@@ -97,8 +97,13 @@ fn find(
     let mut found = grouped(&explainer, &scans);
     if !cyclic.is_empty() {
         let because = cyclic.iter().map(|(key, values, source)| {
-            let shown: Vec<String> = values.iter().map(|value| history.symbols.show(*value)).collect();
-            format!("{} took the values {} in a circle ({source})", history.key_name(*key), shown.join(", "))
+            let shown: Vec<String> =
+                values.iter().map(|value| history.symbols.show(*value)).collect();
+            format!(
+                "{} took the values {} in a circle ({source})",
+                history.key_name(*key),
+                shown.join(", ")
+            )
         });
         let because = because.collect();
         found.push(bare("cyclic-versions", because));

@@ -66,8 +66,7 @@ fn names(
 
 fn transaction_order(value: &Value, history: &History, sources: &mut Sources) {
     let Value::Object(entries) = value else { return };
-    let places = history.txns.iter().map(|txn| {
-        entries.get(&txn.label.to_string()).and_then(Value::as_i64)
-    });
+    let places =
+        history.txns.iter().map(|txn| entries.get(&txn.label.to_string()).and_then(Value::as_i64));
     sources.txn_order = Some(places.collect());
 }

@@ -68,13 +68,11 @@ pub struct Report {
 /// Judges a history.
 pub fn judge(history: &History, options: &Options) -> Report {
     let threads = options.threads.max(1);
-    let analysis =
-        Analysis::threaded(history, options.txn_order.clone(), options.limits, threads);
+    let analysis = Analysis::threaded(history, options.txn_order.clone(), options.limits, threads);
     let default = [crate::names::level("serializable")].into_iter().flatten().collect();
     let asked = if options.levels.is_empty() { default } else { options.levels.clone() };
-    let everything = options.all_levels
-        || options.levels.is_empty()
-        || history.ops.len() <= ALL_LEVELS_UP_TO;
+    let everything =
+        options.all_levels || options.levels.is_empty() || history.ops.len() <= ALL_LEVELS_UP_TO;
     let (levels, axiomatic) = decide(&analysis, &asked, everything, options.threads);
     let valid = validity(&asked, &levels, &axiomatic);
     let mut report = Report {
@@ -109,11 +107,8 @@ fn decide(
     let wanted = |name: &str, family: fn(&Asked) -> bool| {
         everything || asked.iter().any(|level| level.name == name && family(level))
     };
-    let adya: Vec<&'static str> = ADYA
-        .into_iter()
-        .chain([STRICT])
-        .filter(|name| wanted(name, |level| level.adya))
-        .collect();
+    let adya: Vec<&'static str> =
+        ADYA.into_iter().chain([STRICT]).filter(|name| wanted(name, |level| level.adya)).collect();
     let registers = analysis.history.workload == crate::model::Workload::Registers;
     let axiomatic: Vec<&'static str> = AXIOMATIC
         .into_iter()
@@ -140,7 +135,8 @@ fn validity(asked: &[Asked], levels: &Verdicts, axiomatic: &Verdicts) -> Verdict
 
 /// Looks for anomalies where a level fails.
 fn fill(report: &mut Report, analysis: &Analysis<'_>, asked: &[Asked]) {
-    let failing = report.levels.iter().chain(&report.axiomatic).any(|entry| entry.1 == Verdict::Fails);
+    let failing =
+        report.levels.iter().chain(&report.axiomatic).any(|entry| entry.1 == Verdict::Fails);
     let doubtful = analysis.resolved.ambiguous;
     if !failing && !doubtful {
         return;
@@ -162,7 +158,9 @@ fn fill(report: &mut Report, analysis: &Analysis<'_>, asked: &[Asked]) {
         || !found.iter().any(|anomaly| prohibited.contains(anomaly.name));
     let (shown, others): (Vec<Anomaly>, Vec<Anomaly>) = found.into_iter().partition(|anomaly| {
         prohibited.contains(anomaly.name)
-            || report.valid == Verdict::Fails && axiomatic && anomalies::OURS.contains(&anomaly.name)
+            || report.valid == Verdict::Fails
+                && axiomatic
+                && anomalies::OURS.contains(&anomaly.name)
     });
     if !shown.is_empty() {
         report.not = crate::lattice::boundary(&names);

@@ -85,7 +85,8 @@ fn axiomatic_levels(analysis: &Analysis<'_>, wanted: &[&'static str]) -> Verdict
     let place = |level: &str| AXIOMATIC.iter().position(|name| *name == level).unwrap_or(0);
     let mut known: BTreeMap<&'static str, Verdict> = BTreeMap::new();
     // The cheap three from the bottom, then the strong ones from the top.
-    let order = ["read-committed", "read-atomic", "causal", "serializable", "snapshot-isolation", "prefix"];
+    let order =
+        ["read-committed", "read-atomic", "causal", "serializable", "snapshot-isolation", "prefix"];
     for level in order.into_iter().filter(|level| wanted.contains(level)) {
         let settled = known.iter().find_map(|(other, verdict)| match verdict {
             Verdict::Holds if place(other) > place(level) => Some(Verdict::Holds),
@@ -96,4 +97,3 @@ fn axiomatic_levels(analysis: &Analysis<'_>, wanted: &[&'static str]) -> Verdict
     }
     wanted.iter().filter_map(|level| Some((*level, known.get(level)?.clone()))).collect()
 }
-

@@ -63,8 +63,7 @@ impl<'a> Explainer<'a> {
         let because = steps
             .iter()
             .map(|step| {
-                let (from, to) =
-                    (self.history.txn_name(step.from), self.history.txn_name(step.to));
+                let (from, to) = (self.history.txn_name(step.from), self.history.txn_name(step.to));
                 format!("{from} < {to}, because {}", step.because)
             })
             .collect();
@@ -110,13 +109,17 @@ impl<'a> Explainer<'a> {
                 format!("{b} read {key} = {after}, which ends in {before}, appended by {a}")
             }
             Kind::Wr => format!("{b} read {key} = {after}, which {a} wrote"),
-            Kind::Ww if list => format!("{b} appended {after} to {key} after {a} appended {before}"),
+            Kind::Ww if list => {
+                format!("{b} appended {after} to {key} after {a} appended {before}")
+            }
             Kind::Ww => format!("{b} wrote {key} = {after} over {key} = {before}, which {a} wrote"),
             Kind::Rw if self.resolved.source.get(first as usize) == Some(&INIT) => {
                 format!("{a} read the initial state of {key}, which {b} replaced by {after}")
             }
             Kind::Rw if list => {
-                format!("{a} read {key} = {before}, which does not have the {after} that {b} appended")
+                format!(
+                    "{a} read {key} = {before}, which does not have the {after} that {b} appended"
+                )
             }
             Kind::Rw => format!("{a} read {key} = {before}, which {b} overwrote with {after}"),
             Kind::WrPredicate => format!(
@@ -221,10 +224,11 @@ impl<'a> Explainer<'a> {
         let value = scan.value.map_or_else(|| seen.clone(), |value| history.symbols.show(value));
         let reader = name(op);
         let other = scan.ops.get(1).map_or_else(String::new, |op| name(*op));
-        let other_value =
-            scan.ops.get(1).map_or_else(String::new, |op| value_text(history, *op));
+        let other_value = scan.ops.get(1).map_or_else(String::new, |op| value_text(history, *op));
         match scan.name {
-            "G1a" => format!("{reader} read {key} = {seen}, but {other}, which wrote {value}, aborted"),
+            "G1a" => {
+                format!("{reader} read {key} = {seen}, but {other}, which wrote {value}, aborted")
+            }
             "G1b" => format!(
                 "{reader} read {key} = {seen}, but {other} overwrote {value} itself before it ended"
             ),
@@ -238,7 +242,9 @@ impl<'a> Explainer<'a> {
             ),
             "future-read" => format!("{reader} read {key} = {seen} before it wrote {value} itself"),
             "written-twice" => format!("{other} and {reader} both wrote {key} = {value}"),
-            "duplicate-elements" => format!("{reader} read {key} = {seen}, which has {value} twice"),
+            "duplicate-elements" => {
+                format!("{reader} read {key} = {seen}, which has {value} twice")
+            }
             "incompatible-order" => format!(
                 "{reader} read {key} = {seen} and {other} read {key} = {other_value}: neither is \
                  the beginning of the other"

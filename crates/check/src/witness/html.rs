@@ -80,7 +80,8 @@ fn section(out: &mut String, file: &str, history: &History, report: &Report) {
             picture(out, history, anomaly);
         }
     }
-    for (title, levels) in [("Adya, Elle", &report.levels), ("Biswas and Enea", &report.axiomatic)] {
+    for (title, levels) in [("Adya, Elle", &report.levels), ("Biswas and Enea", &report.axiomatic)]
+    {
         if levels.is_empty() {
             continue;
         }
@@ -178,7 +179,8 @@ fn picture(out: &mut String, history: &History, anomaly: &Anomaly) {
             escaped(&history.txn_name(place.txn))
         );
         for (line, (text, matters)) in place.lines.iter().enumerate() {
-            let look = if *matters { "fill=\"#c0392b\" font-weight=\"bold\"" } else { "fill=\"#808b96\"" };
+            let look =
+                if *matters { "fill=\"#c0392b\" font-weight=\"bold\"" } else { "fill=\"#808b96\"" };
             let _ = writeln!(
                 out,
                 "<text x=\"{}\" y=\"{}\" {look}>{}</text>",
@@ -198,8 +200,7 @@ fn arrow(out: &mut String, places: &[Place], step: &Step, number: usize) {
     let find = |txn: TxnId| places.iter().find(|place| place.txn == txn);
     let (Some(from), Some(to)) = (find(step.from), find(step.to)) else { return };
     let forward = from.x < to.x;
-    let (x1, x2) =
-        if forward { (from.x + BOX_WIDTH, to.x) } else { (from.x, to.x + BOX_WIDTH) };
+    let (x1, x2) = if forward { (from.x + BOX_WIDTH, to.x) } else { (from.x, to.x + BOX_WIDTH) };
     let offset = 14 * (number % 4);
     let (y1, y2) = (from.y + from.height / 2 + offset, to.y + to.height / 2 + offset);
     let bend = if forward { 30_i64 } else { -30 };

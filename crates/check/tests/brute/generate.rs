@@ -119,13 +119,11 @@ fn is_final(txns: &[Tiny], writer: usize, key: usize, value: i64) -> bool {
 /// Intervals that respect session order.
 fn times(random: &mut Random, txns: &mut [Tiny]) {
     let mut clocks = [0_u64; 8];
-    let mut used = 1;
-    for tiny in txns {
+    for (used, tiny) in (1..).zip(txns.iter_mut()) {
         let clock = &mut clocks[tiny.session];
         tiny.begin = *clock + 1 + random.below(6) as u64 * 16 + used;
         tiny.end = tiny.begin + 1 + random.below(6) as u64 * 16;
         *clock = tiny.end;
-        used += 1;
     }
 }
 

@@ -67,7 +67,10 @@ impl<'t> Judge<'t> {
                         continue;
                     }
                     let writer = committed.iter().position(|other| {
-                        other.steps.iter().any(|s| s.write && s.key == step.key && s.value == step.value)
+                        other
+                            .steps
+                            .iter()
+                            .any(|s| s.write && s.key == step.key && s.value == step.value)
                     });
                     match writer {
                         None => faults.g1 = true,
@@ -130,9 +133,9 @@ impl<'t> Judge<'t> {
     ) -> bool {
         let count = self.txns.len();
         let hb = closure(count, base);
-        for t3 in 0..count {
-            for (position, &(key, t1)) in self.txns[t3].reads.iter().enumerate() {
-                for t2 in 0..count {
+        for (t3, reader) in self.txns.iter().enumerate() {
+            for (position, &(key, t1)) in reader.reads.iter().enumerate() {
+                for (t2, past) in hb.iter().enumerate() {
                     if t2 == t3 || Some(t2) == t1 || !self.txns[t2].writes.contains(&key) {
                         continue;
                     }
@@ -142,13 +145,15 @@ impl<'t> Judge<'t> {
                             self.txns[t3].reads[..position].iter().any(|read| read.1 == Some(t2))
                         }
                         "read-atomic" => base(t2, t3),
-                        "causal" => hb[t2][t3],
+                        "causal" => past[t3],
                         "prefix" => (0..count).any(|t4| co_or_same(t2, t4) && base(t4, t3)),
                         "snapshot-isolation" => {
                             let prefix = (0..count).any(|t4| co_or_same(t2, t4) && base(t4, t3));
                             let conflict = (0..count).any(|t4| {
-                                let shared =
-                                    self.txns[t4].writes.iter().any(|y| self.txns[t3].writes.contains(y));
+                                let shared = self.txns[t4]
+                                    .writes
+                                    .iter()
+                                    .any(|y| self.txns[t3].writes.contains(y));
                                 t4 != t3 && shared && co_or_same(t2, t4) && co(t4, t3)
                             });
                             prefix || conflict
@@ -173,7 +178,9 @@ impl<'t> Judge<'t> {
         permutations(self.txns.len(), &mut |order| {
             for (i, &a) in order.iter().enumerate() {
                 for &b in &order[i + 1..] {
-                    if session && self.session_before(b, a) || real_time && self.real_time_before(b, a) {
+                    if session && self.session_before(b, a)
+                        || real_time && self.real_time_before(b, a)
+                    {
                         return false;
                     }
                 }
@@ -236,7 +243,13 @@ impl<'t> Judge<'t> {
         })
     }
 
-    fn satisfies(&self, level: &str, session: bool, real_time: bool, orders: &[Vec<usize>]) -> bool {
+    fn satisfies(
+        &self,
+        level: &str,
+        session: bool,
+        real_time: bool,
+        orders: &[Vec<usize>],
+    ) -> bool {
         let count = self.txns.len();
         let place = |key: usize, txn: Option<usize>| {
             txn.map_or(0, |txn| 1 + orders[key].iter().position(|t| *t == txn).unwrap())
@@ -319,7 +332,8 @@ impl Snapshots<'_, '_> {
             if self.committed[txn] {
                 continue;
             }
-            let found = if self.snapshot[txn].is_none() { self.begin(txn) } else { self.commit(txn) };
+            let found =
+                if self.snapshot[txn].is_none() { self.begin(txn) } else { self.commit(txn) };
             if found {
                 return true;
             }
@@ -347,7 +361,8 @@ impl Snapshots<'_, '_> {
     fn commit(&mut self, txn: usize) -> bool {
         let judge = self.judge;
         let snapshot = self.snapshot[txn].clone().unwrap();
-        let overtaken = judge.txns[txn].writes.iter().any(|key| snapshot[*key] != self.current[*key]);
+        let overtaken =
+            judge.txns[txn].writes.iter().any(|key| snapshot[*key] != self.current[*key]);
         if overtaken {
             return false;
         }

@@ -25,17 +25,41 @@ fn show(txns: &[Tiny]) -> String {
 
 fn compare(txns: &[Tiny]) {
     let history = build(txns);
-    let analysis = Analysis::new(&history, None, Limits::default());
     let judge = Judge::new(txns);
+    compare_with(txns, &judge, &Analysis::new(&history, None, Limits::default()));
+}
+
+/// Without the closure, everything that is open goes to the SAT solver.
+fn compare_strong_without_pruning(txns: &[Tiny]) {
+    let history = build(txns);
+    let judge = Judge::new(txns);
+    let limits = Limits { closure_nodes: 0, ..Limits::default() };
+    let analysis = Analysis::new(&history, None, limits);
+    for level in ["prefix", "snapshot-isolation", "serializable"] {
+        let expected = Verdict::of(judge.axiomatic(level));
+        assert_eq!(
+            levels::axiomatic(&analysis, level),
+            expected,
+            "axiomatic {level}\n{}",
+            show(txns)
+        );
+    }
+    let found = levels::adya(&analysis, "serializable");
+    assert_eq!(found, Verdict::of(judge.serializable(false, false)), "{}", show(txns));
+    let found = levels::adya(&analysis, "snapshot-isolation");
+    assert_eq!(found, Verdict::of(judge.snapshot(false, false)), "{}", show(txns));
+}
+
+fn compare_with(txns: &[Tiny], judge: &Judge<'_>, analysis: &Analysis<'_>) {
     for level in levels::AXIOMATIC {
         let expected = Verdict::of(judge.axiomatic(level));
-        let found = levels::axiomatic(&analysis, level);
+        let found = levels::axiomatic(analysis, level);
         assert_eq!(found, expected, "axiomatic {level}\n{}", show(txns));
     }
     for (prefix, session, real_time) in
         [("", false, false), ("strong-session-", true, false), ("strong-", false, true)]
     {
-        let adya = |name: &str| levels::adya(&analysis, &format!("{prefix}{name}"));
+        let adya = |name: &str| levels::adya(analysis, &format!("{prefix}{name}"));
         let check = |name: &str, expected: bool| {
             assert_eq!(adya(name), Verdict::of(expected), "{prefix}{name}\n{}", show(txns));
         };
@@ -81,4 +105,13 @@ fn aborted_intermediate_and_thin_air_reads() {
 #[test]
 fn hot_key() {
     run(6, 1_500, Shape { txns: 5, keys: 1, sessions: 3, steps: 3, odd: 4 });
+}
+
+#[test]
+fn the_solver_alone() {
+    let mut random = Random::new(7);
+    let shape = Shape { txns: 5, keys: 2, sessions: 3, steps: 4, odd: 0 };
+    for _ in 0..1_500 {
+        compare_strong_without_pruning(&generate(&mut random, shape));
+    }
 }
