@@ -161,15 +161,19 @@ fn options(args: &CheckArgs, history: &History, levels: Vec<Asked>, all: bool) -
         Some(path) => Some(transaction_order(path, history)?),
         None => None,
     };
-    let available = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Options {
         levels,
         all_levels: all,
         elle,
         txn_order,
-        threads: args.threads.unwrap_or(available),
+        threads: threads(args),
         ..Options::default()
     })
+}
+
+fn threads(args: &CheckArgs) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    args.threads.unwrap_or_else(available).max(1)
 }
 
 /// Integers as integers, everything else as text.
@@ -204,10 +208,9 @@ fn read(path: &Path, args: &CheckArgs) -> Result<(Format, History)> {
     let name = path.display().to_string();
     let family = args.input.name();
     if path == Path::new("-") {
-        let standard = std::io::stdin().lock();
-        return Ok(input::unpack(standard)
-            .and_then(|reader| input::read(reader, family))
-            .with_context(|| "standard input".to_owned())?);
+        return input::unpack(std::io::stdin())
+            .and_then(|reader| input::read_threaded(reader, family, threads(args)))
+            .context("standard input");
     }
     if path.is_dir() {
         return read_logs(path).with_context(|| name);
@@ -215,9 +218,10 @@ fn read(path: &Path, args: &CheckArgs) -> Result<(Format, History)> {
     let file = File::open(path).with_context(|| name.clone())?;
     let bar = progress(&file, &name);
     let reader = bar.wrap_read(file);
-    let result = input::unpack(reader).and_then(|reader| input::read(reader, family));
+    let result = input::unpack(reader)
+        .and_then(|reader| input::read_threaded(reader, family, threads(args)));
     bar.finish_and_clear();
-    Ok(result.with_context(|| name)?)
+    result.with_context(|| name)
 }
 
 /// A bar on standard error for large files, if somebody is looking.
