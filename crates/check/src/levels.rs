@@ -11,6 +11,7 @@
 use crate::analysis::Analysis;
 use crate::axiomatic::weak::{self, Weak};
 use crate::graph::{EdgeList, Kind};
+use crate::orders::updates_fit;
 use crate::polygraph::{Decision, Polygraph, Reason, Shape};
 use crate::resolve::Fault;
 use crate::{lattice, singles};
@@ -131,7 +132,8 @@ fn decide(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -
             weak_graph(analysis, base, session, real_time)
         }
         Base::CursorStability => {
-            if analysis.clash().is_some() || singles::misplaced_update(analysis) {
+            let Analysis { history, resolved, .. } = analysis;
+            if analysis.clash().is_some() || !updates_fit(history, resolved, analysis.derived()) {
                 return Verdict::Fails;
             }
             polygraph(analysis, Shape::WriteRead, session, real_time, false)

@@ -233,19 +233,20 @@ pub fn derive_from_updates(
     (joined, None)
 }
 
-fn followers(history: &History, resolved: &Resolved) -> (Followers, Option<Clash>) {
-    let mut followers = Followers {
-        of_write: vec![NONE; history.ops.len()],
-        of_initial: vec![NONE; history.keys.len()],
-    };
-    let mut clash = None;
+/// Hands every update to `visit`: transaction, key, the version it read ([`NONE`] for the initial one) and the
+/// write with which it followed.
+fn for_each_update(
+    history: &History,
+    resolved: &Resolved,
+    mut visit: impl FnMut(TxnId, KeyId, OpId, OpId),
+) {
     let mut written = vec![(NONE, NONE); history.keys.len()];
+    let lists = history.workload == Workload::ListAppend;
     for txn in 0..history.txns.len() as TxnId {
         if !resolved.included[txn as usize] {
             continue;
         }
         // Of several writes the last is the version; of lists the first append comes right after the read.
-        let lists = history.workload == Workload::ListAppend;
         for op in history.range(txn).filter(|op| history.ops[*op].kind.is_write()) {
             let slot = &mut written[history.ops[op].key as usize];
             if !lists || slot.0 != txn {
@@ -259,24 +260,52 @@ fn followers(history: &History, resolved: &Resolved) -> (Followers, Option<Clash
             }
             let key = history.ops[read].key;
             let (writer, write) = written[key as usize];
-            if writer != txn {
-                continue;
-            }
-            let slot = if source == INIT {
-                &mut followers.of_initial[key as usize]
-            } else {
-                &mut followers.of_write[source as usize]
-            };
-            if *slot == NONE {
-                *slot = write;
-            } else if *slot != write && clash.is_none() {
-                let first = resolved.op_txn[*slot as usize];
-                let version = if source == INIT { NONE } else { source };
-                clash = Some(Clash { key, version, first, second: txn });
+            if writer == txn {
+                visit(txn, key, if source == INIT { NONE } else { source }, write);
             }
         }
     }
+}
+
+fn followers(history: &History, resolved: &Resolved) -> (Followers, Option<Clash>) {
+    let mut followers = Followers {
+        of_write: vec![NONE; history.ops.len()],
+        of_initial: vec![NONE; history.keys.len()],
+    };
+    let mut clash = None;
+    for_each_update(history, resolved, |txn, key, version, write| {
+        let slot = if version == NONE {
+            &mut followers.of_initial[key as usize]
+        } else {
+            &mut followers.of_write[version as usize]
+        };
+        if *slot == NONE {
+            *slot = write;
+        } else if *slot != write && clash.is_none() {
+            let first = resolved.op_txn[*slot as usize];
+            clash = Some(Clash { key, version, first, second: txn });
+        }
+    });
     (followers, clash)
+}
+
+/// Whether every update wrote the version right after the one that it read.
+pub fn updates_fit(history: &History, resolved: &Resolved, orders: &Orders) -> bool {
+    const NOT_KNOWN: OpId = NONE - 1;
+    let mut before = vec![NOT_KNOWN; history.ops.len()];
+    for key in 0..orders.keys() as KeyId {
+        for (at, chain) in orders.chains(key).enumerate() {
+            before[chain[0] as usize] = if at == 0 { NONE } else { NOT_KNOWN };
+            for pair in chain.windows(2) {
+                before[pair[1] as usize] = pair[0];
+            }
+        }
+    }
+    let mut fit = true;
+    for_each_update(history, resolved, |_, _, version, write| {
+        fit &= before[write as usize] == version;
+    });
+    fit
 }
 
 /// Joins the chains of one key; `place` is scratch space with the chain that each write heads.

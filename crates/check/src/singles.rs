@@ -9,30 +9,11 @@
 use crate::analysis::Analysis;
 use crate::graph::{Csr, EdgeList, RW};
 use crate::levels::Verdict;
-use crate::model::TxnId;
 use crate::polygraph::{Decision, Polygraph, Question, Shape};
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 
 /// How often answers are refined before giving up.
 pub const ROUNDS: usize = 20_000;
-
-/// A transaction read two versions of a key and wrote the key: it cannot be next to both.
-pub fn misplaced_update(analysis: &Analysis<'_>) -> bool {
-    let Analysis { history, resolved, .. } = analysis;
-    let mut versions: Vec<(u32, u32)> = Vec::new();
-    (0..history.txns.len() as TxnId).filter(|txn| resolved.included[*txn as usize]).any(|txn| {
-        versions.clear();
-        let context = analysis.context();
-        versions
-            .extend(context.reads(txn).map(|read| (read.key, resolved.source[read.op as usize])));
-        versions.sort_unstable();
-        versions.dedup();
-        versions
-            .windows(2)
-            .filter(|pair| pair[0].0 == pair[1].0)
-            .any(|pair| context.written_keys(txn).any(|key| key == pair[0].0))
-    })
-}
 
 /// Decides consistent view, given that cursor stability holds.
 pub fn consistent_view(analysis: &Analysis<'_>, session: bool, real_time: bool) -> Verdict {

@@ -127,8 +127,32 @@ fn times(random: &mut Random, txns: &mut [Tiny]) {
     }
 }
 
+/// A random version order of every key: positions in `txns` of its committed writers.
+pub fn version_orders(random: &mut Random, txns: &[Tiny], keys: usize) -> Vec<Vec<usize>> {
+    (0..keys)
+        .map(|key| {
+            let mut writers: Vec<usize> = (0..txns.len())
+                .filter(|txn| !txns[*txn].aborted)
+                .filter(|txn| txns[*txn].steps.iter().any(|step| step.write && step.key == key))
+                .collect();
+            // Mostly as they come: a random order is nearly always a violation.
+            for at in 1..writers.len() {
+                if random.chance(25) {
+                    writers.swap(at - 1, at);
+                }
+            }
+            writers
+        })
+        .collect()
+}
+
 /// The same as a history of the library.
 pub fn build(txns: &[Tiny]) -> History {
+    build_with(txns, &[])
+}
+
+/// The same with version numbers.
+pub fn build_with(txns: &[Tiny], orders: &[Vec<usize>]) -> History {
     let mut builder = HistoryBuilder::new();
     builder.set_initial(Atom::int(0).unwrap());
     for (label, tiny) in txns.iter().enumerate() {
@@ -139,6 +163,11 @@ pub fn build(txns: &[Tiny]) -> History {
             let key = builder.key(Atom::int(step.key as i64).unwrap());
             let kind = if step.write { OpKind::Write } else { OpKind::Read };
             builder.push(kind, key, Atom::int(step.value).unwrap()).unwrap();
+            let place =
+                orders.get(step.key).and_then(|order| order.iter().position(|t| *t == label));
+            if let (true, Some(place)) = (step.write, place) {
+                builder.version_number(place as u64);
+            }
         }
     }
     builder.finish()

@@ -29,6 +29,8 @@ pub struct Judge<'t> {
     pub txns: Vec<Txn<'t>>,
     pub faults: Faults,
     pub keys: usize,
+    /// Version order of every key, if it is given.
+    pub fixed: Option<Vec<Vec<usize>>>,
 }
 
 impl<'t> Judge<'t> {
@@ -91,7 +93,7 @@ impl<'t> Judge<'t> {
             })
             .collect();
         let keys = all.iter().flat_map(|t| t.steps.iter().map(|s| s.key + 1)).max().unwrap_or(0);
-        Judge { txns, faults, keys }
+        Judge { txns, faults, keys, fixed: None }
     }
 
     fn session_before(&self, a: usize, b: usize) -> bool {
@@ -100,6 +102,15 @@ impl<'t> Judge<'t> {
 
     fn real_time_before(&self, a: usize, b: usize) -> bool {
         self.txns[a].tiny.end < self.txns[b].tiny.begin
+    }
+
+    /// Whether a given version order puts a write of `a` after one of `b`.
+    fn must_follow(&self, a: usize, b: usize) -> bool {
+        let place = |order: &[usize], txn| order.iter().position(|other| *other == txn);
+        self.fixed.iter().flatten().any(|order| match (place(order, a), place(order, b)) {
+            (Some(a), Some(b)) => a > b,
+            _ => false,
+        })
     }
 
     fn wr(&self, a: usize, b: usize) -> bool {
@@ -180,6 +191,7 @@ impl<'t> Judge<'t> {
                 for &b in &order[i + 1..] {
                     if session && self.session_before(b, a)
                         || real_time && self.real_time_before(b, a)
+                        || self.must_follow(a, b)
                     {
                         return false;
                     }
@@ -230,6 +242,9 @@ impl<'t> Judge<'t> {
         orders: &mut Vec<Vec<usize>>,
         test: &mut dyn FnMut(&[Vec<usize>]) -> bool,
     ) -> bool {
+        if let Some(fixed) = &self.fixed {
+            return test(fixed);
+        }
         if key == self.keys {
             return test(orders);
         }
@@ -363,7 +378,9 @@ impl Snapshots<'_, '_> {
         let snapshot = self.snapshot[txn].clone().unwrap();
         let overtaken =
             judge.txns[txn].writes.iter().any(|key| snapshot[*key] != self.current[*key]);
-        if overtaken {
+        let early = (0..judge.txns.len())
+            .any(|other| !self.committed[other] && other != txn && judge.must_follow(txn, other));
+        if overtaken || early {
             return false;
         }
         let before = self.current.clone();

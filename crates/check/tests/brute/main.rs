@@ -6,7 +6,7 @@ mod judge;
 use anchorite_check::analysis::Analysis;
 use anchorite_check::levels::{self, Verdict};
 use anchorite_check::polygraph::Limits;
-use generate::{Random, Shape, Tiny, build, generate};
+use generate::{Random, Shape, Tiny, build, build_with, generate, version_orders};
 use judge::Judge;
 
 fn show(txns: &[Tiny]) -> String {
@@ -56,6 +56,10 @@ fn compare_with(txns: &[Tiny], judge: &Judge<'_>, analysis: &Analysis<'_>) {
         let found = levels::axiomatic(analysis, level);
         assert_eq!(found, expected, "axiomatic {level}\n{}", show(txns));
     }
+    compare_adya(txns, judge, analysis);
+}
+
+fn compare_adya(txns: &[Tiny], judge: &Judge<'_>, analysis: &Analysis<'_>) {
     for (prefix, session, real_time) in
         [("", false, false), ("strong-session-", true, false), ("strong-", false, true)]
     {
@@ -113,5 +117,20 @@ fn the_solver_alone() {
     let shape = Shape { txns: 5, keys: 2, sessions: 3, steps: 4, odd: 0 };
     for _ in 0..1_500 {
         compare_strong_without_pruning(&generate(&mut random, shape));
+    }
+}
+
+#[test]
+fn given_version_orders() {
+    let mut random = Random::new(8);
+    let shape = Shape { txns: 4, keys: 2, sessions: 3, steps: 4, odd: 0 };
+    for _ in 0..1_500 {
+        let txns = generate(&mut random, shape);
+        let orders = version_orders(&mut random, &txns, shape.keys);
+        let history = build_with(&txns, &orders);
+        let mut judge = Judge::new(&txns);
+        judge.keys = shape.keys;
+        judge.fixed = Some(orders);
+        compare_adya(&txns, &judge, &Analysis::new(&history, None, Limits::default()));
     }
 }
