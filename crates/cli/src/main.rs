@@ -1,5 +1,6 @@
 //! The `anchorite` command: reads the arguments, calls one function per subcommand, maps to exit codes.
 
+mod check;
 mod exit;
 mod files;
 mod interrupt;
@@ -30,6 +31,8 @@ enum Command {
     Probe(probe::ProbeArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
+    /// Judge recorded histories of transactions: levels, anomalies, and why
+    Check(check::CheckArgs),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
+        Command::Check(arguments) => check::run(arguments),
     };
     result.unwrap_or_else(|error| exit::report(&error))
 }

@@ -1,0 +1,251 @@
+//! Seeded histories: serial executions, so that every level holds, spread over sessions.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// What operations do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// Blind writes and reads, plume text, transactions in execution order.
+    Blind,
+    /// The same, session after session, with numbers that say nothing about the order.
+    BlindBySession,
+    /// Every write follows a read of the same key: the version order can be derived.
+    Update,
+    /// Appends and reads of lists, Elle EDN.
+    Lists,
+    /// Blind writes that carry version numbers, anchorite JSON Lines.
+    Versions,
+}
+
+/// One input and how it is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub style: Style,
+    pub ops: usize,
+    pub sessions: usize,
+    pub txn_len: usize,
+    pub keys: usize,
+    pub levels: &'static [&'static str],
+    pub threads: &'static [usize],
+    pub repeat: usize,
+}
+
+impl Plan {
+    pub fn name(&self) -> String {
+        format!("{:?}-{}ops-{}s-{}keys", self.style, self.ops, self.sessions, self.keys)
+            .to_lowercase()
+    }
+}
+
+/// Measurements that belong together.
+pub struct Group {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub plans: Vec<Plan>,
+}
+
+const WEAK: &[&str] = &["read-committed", "read-atomic", "causal"];
+const STRONG: &[&str] = &["serializable", "snapshot-isolation"];
+
+pub fn groups() -> Vec<Group> {
+    let blind = |ops: usize, levels| Plan {
+        style: Style::Blind,
+        ops,
+        sessions: 20,
+        txn_len: 8,
+        keys: (ops / 20).max(10),
+        levels,
+        threads: &[1],
+        repeat: 3,
+    };
+    let million = blind(1_000_000, WEAK);
+    let strong = |style| Plan {
+        style,
+        txn_len: 2,
+        keys: 50_000,
+        levels: STRONG,
+        ..blind(2_000_000, STRONG)
+    };
+    let open = |txns: usize, keys| Plan {
+        style: Style::BlindBySession,
+        keys,
+        levels: STRONG,
+        repeat: 1,
+        ..blind(txns * 8, STRONG)
+    };
+    vec![
+        Group {
+            name: "weak",
+            title: "One million operations, in order of execution and session by session",
+            plans: vec![million.clone(), Plan { style: Style::BlindBySession, ..million.clone() }],
+        },
+        Group {
+            name: "hot",
+            title: "Hot keys: 1,000 keys",
+            plans: vec![Plan { keys: 1_000, ..million.clone() }],
+        },
+        Group {
+            name: "sessions",
+            title: "100 sessions",
+            plans: vec![Plan { sessions: 100, ..million.clone() }],
+        },
+        Group {
+            name: "strong",
+            title: "Known version order, one million transactions",
+            plans: vec![strong(Style::Update), strong(Style::Lists), strong(Style::Versions)],
+        },
+        Group {
+            name: "growth",
+            title: "Growth",
+            plans: [10_000, 100_000, 1_000_000, 10_000_000]
+                .into_iter()
+                .map(|ops| Plan { repeat: if ops > 5_000_000 { 1 } else { 3 }, ..blind(ops, WEAK) })
+                .collect(),
+        },
+        Group {
+            name: "open",
+            title: "Unknown version order: blind writes, session by session",
+            plans: vec![
+                open(1_000, 400),
+                open(10_000, 4_000),
+                open(10_000, 1_000),
+                open(30_000, 12_000),
+            ],
+        },
+        Group {
+            name: "threads",
+            title: "One and two threads",
+            plans: vec![Plan { threads: &[1, 2], ..blind(4_000_000, WEAK) }],
+        },
+    ]
+}
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as usize * limit) >> 32
+    }
+}
+
+/// Values are unique and do not follow their keys, so that no hash is helped by accident.
+fn scrambled(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24 | 1
+}
+
+struct Store {
+    current: Vec<u64>,
+    lists: Vec<Vec<u64>>,
+    versions: Vec<u64>,
+    written: u64,
+}
+
+/// Writes the history that a plan describes.
+pub fn write(plan: &Plan, seed: u64, path: &Path) {
+    let mut random = Random(seed ^ plan.ops as u64 | 1);
+    let mut store = Store {
+        current: vec![0; plan.keys],
+        lists: vec![Vec::new(); plan.keys],
+        versions: vec![0; plan.keys],
+        written: 0,
+    };
+    let mut sessions: Vec<String> = vec![String::new(); plan.sessions];
+    let by_session = plan.style == Style::BlindBySession;
+    let file = std::fs::File::create(path).expect("the input can be written");
+    let mut out = BufWriter::new(file);
+    let mut numbers = vec![0_usize; plan.sessions];
+    for txn in 0..plan.ops / plan.txn_len {
+        let session = random.below(plan.sessions);
+        numbers[session] += 1;
+        let label = if by_session { numbers[session] } else { txn };
+        let text = transaction(plan, &mut random, &mut store, session, label);
+        if by_session {
+            sessions[session].push_str(&text);
+        } else {
+            out.write_all(text.as_bytes()).expect("the input can be written");
+        }
+    }
+    for text in sessions {
+        out.write_all(text.as_bytes()).expect("the input can be written");
+    }
+    out.flush().expect("the input can be written");
+}
+
+fn transaction(
+    plan: &Plan,
+    random: &mut Random,
+    store: &mut Store,
+    session: usize,
+    label: usize,
+) -> String {
+    let mut text = String::new();
+    let mut used = HashSet::new();
+    let mut steps: Vec<String> = Vec::new();
+    let update = plan.style == Style::Update;
+    for _ in 0..plan.txn_len / if update { 2 } else { 1 } {
+        let mut key = random.below(plan.keys);
+        while !used.insert(key) {
+            key = random.below(plan.keys);
+        }
+        let write = update || random.below(2) == 0;
+        match plan.style {
+            Style::Lists if write => {
+                let value = next(store, key);
+                store.lists[key].push(value);
+                steps.push(format!("[:append {key} {value}]"));
+            }
+            Style::Lists => {
+                let items: Vec<String> = store.lists[key].iter().map(u64::to_string).collect();
+                steps.push(format!("[:r {key} [{}]]", items.join(" ")));
+            }
+            Style::Versions if write => {
+                let value = next(store, key);
+                store.versions[key] += 1;
+                steps.push(format!("{{\"w\":{key},\"v\":{value},\"n\":{}}}", store.versions[key]));
+            }
+            Style::Versions => {
+                let value = store.current[key];
+                let value = if value == 0 { "null".to_owned() } else { value.to_string() };
+                steps.push(format!("{{\"r\":{key},\"v\":{value}}}"));
+            }
+            _ => {
+                if !write || update {
+                    let _ = writeln!(text, "r({key},{},{session},{label})", store.current[key]);
+                }
+                if write {
+                    let value = next(store, key);
+                    let _ = writeln!(text, "w({key},{value},{session},{label})");
+                }
+            }
+        }
+    }
+    match plan.style {
+        Style::Lists => {
+            let _ = writeln!(
+                text,
+                "{{:process {session}, :type :ok, :f :txn, :value [{}], :index {label}}}",
+                steps.join(" ")
+            );
+        }
+        Style::Versions => {
+            let ops = steps.join(",");
+            let _ = writeln!(text, "{{\"session\":{session},\"txn\":{label},\"ops\":[{ops}]}}");
+        }
+        _ => {}
+    }
+    text
+}
+
+fn next(store: &mut Store, key: usize) -> u64 {
+    store.written += 1;
+    let value = scrambled(store.written);
+    store.current[key] = value;
+    value
+}

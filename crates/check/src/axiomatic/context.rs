@@ -1,0 +1,159 @@
+//! What the axiomatic levels look at: reads with their writers, writers of keys, session order.
+
+use crate::graph::EdgeList;
+use crate::model::{History, KeyId, NONE, OpId, TxnId};
+use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
+use crate::sessions::Sessions;
+
+/// A read of another transaction's write, or of the initial state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The operation.
+    pub op: OpId,
+    /// What was read.
+    pub key: KeyId,
+    /// The writer; [`NONE`] for the initial state.
+    pub from: TxnId,
+}
+
+/// A history with its reads resolved and its sessions in order.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The history.
+    pub history: &'a History,
+    /// Its reads.
+    pub resolved: &'a Resolved,
+    /// Its sessions.
+    pub sessions: &'a Sessions,
+}
+
+impl Context<'_> {
+    /// The transactions that count.
+    pub fn included(&self) -> impl Iterator<Item = TxnId> + '_ {
+        let included = &self.resolved.included;
+        (0..included.len() as TxnId).filter(|txn| included[*txn as usize])
+    }
+
+    /// Reads of other transactions' writes and of the initial state, in program order.
+    #[inline]
+    pub fn reads(&self, txn: TxnId) -> impl Iterator<Item = Read> + '_ {
+        self.history.range(txn).filter_map(|op| {
+            let source = self.resolved.source[op];
+            let from = if source < FIRST_SPECIAL {
+                self.resolved.op_txn[source as usize]
+            } else if source == INIT {
+                NONE
+            } else {
+                return None;
+            };
+            Some(Read { op: op as OpId, key: self.history.ops[op].key, from })
+        })
+    }
+
+    /// Keys that the transaction writes, repeated if written repeatedly.
+    #[inline]
+    pub fn written_keys(&self, txn: TxnId) -> impl Iterator<Item = KeyId> + '_ {
+        self.history.ops[self.history.range(txn)]
+            .iter()
+            .filter(|op| op.kind.is_write())
+            .map(|op| op.key)
+    }
+
+    /// Whether session order and reads-from lead forward in the input, as in a log of an execution.
+    pub fn base_leads_forward(&self) -> bool {
+        self.included().all(|txn| self.reads(txn).all(|read| read.from == NONE || read.from < txn))
+    }
+
+    /// Session order and reads-from.
+    pub fn base_edges(&self) -> EdgeList {
+        let mut edges = EdgeList::default();
+        for txn in self.included() {
+            let previous = self.sessions.previous[txn as usize];
+            if previous != NONE {
+                edges.push(previous, txn);
+            }
+            for read in self.reads(txn) {
+                if read.from != NONE {
+                    edges.push(read.from, txn);
+                }
+            }
+        }
+        edges
+    }
+
+    /// Writers of every key, grouped by session, in session order.
+    pub fn writers_by_session(&self) -> Writers {
+        let mut starts = vec![0_u32; self.history.keys.len() + 2];
+        let mut last = vec![NONE; self.history.keys.len()];
+        for &txn in &self.sessions.order {
+            for key in self.written_keys(txn) {
+                if std::mem::replace(&mut last[key as usize], txn) != txn {
+                    starts[key as usize + 2] += 1;
+                }
+            }
+        }
+        for at in 2..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut writers = vec![0; starts[starts.len() - 1] as usize];
+        last.fill(NONE);
+        for &txn in &self.sessions.order {
+            for key in self.written_keys(txn) {
+                if std::mem::replace(&mut last[key as usize], txn) != txn {
+                    let slot = &mut starts[key as usize + 1];
+                    writers[*slot as usize] = txn;
+                    *slot += 1;
+                }
+            }
+        }
+        starts.pop();
+        Writers::grouped(self.history, starts, writers)
+    }
+}
+
+/// Writers of keys, grouped by session.
+#[derive(Debug)]
+pub struct Writers {
+    starts: Vec<u32>,
+    writers: Vec<TxnId>,
+    group_starts: Vec<u32>,
+    groups: Vec<(u32, u32)>,
+}
+
+impl Writers {
+    fn grouped(history: &History, starts: Vec<u32>, writers: Vec<TxnId>) -> Writers {
+        let mut groups = Vec::new();
+        let mut group_starts = Vec::with_capacity(starts.len());
+        for key in 0..starts.len() - 1 {
+            group_starts.push(groups.len() as u32);
+            let mut session = NONE;
+            for at in starts[key]..starts[key + 1] {
+                let own = history.txns[writers[at as usize] as usize].session;
+                if own != session {
+                    groups.push((own, at));
+                    session = own;
+                }
+            }
+        }
+        group_starts.push(groups.len() as u32);
+        Writers { starts, writers, group_starts, groups }
+    }
+
+    /// All writers of a key, session by session.
+    pub fn of(&self, key: KeyId) -> &[TxnId] {
+        &self.writers[self.starts[key as usize] as usize..self.starts[key as usize + 1] as usize]
+    }
+
+    /// The sessions that write a key, each with its writers in order.
+    #[inline]
+    pub fn groups(&self, key: KeyId) -> impl Iterator<Item = (u32, &[TxnId])> + '_ {
+        let range =
+            self.group_starts[key as usize] as usize..self.group_starts[key as usize + 1] as usize;
+        let end = self.starts[key as usize + 1];
+        self.groups[range.clone()].iter().enumerate().map(move |(at, &(session, start))| {
+            let next = range.start + at + 1;
+            let stop = if next < range.end { self.groups[next].1 } else { end };
+            (session, &self.writers[start as usize..stop as usize])
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! Read committed, read atomic and causal of Biswas and Enea, complete on unique values.
+//!
+//! Idea: each of these levels holds exactly if session order, reads-from and the writes that a
+//! reader's view forces into an order ("it saw t2, yet read x from t1, and t2 writes x too: so t2
+//! came before t1") have no cycle. Per read only the latest write of each session can matter.
+//! Source: Biswas and Enea, OOPSLA 2019; complexity as in AWDIT (PLDI 2025).
+//! The initial state is a transaction before all others: whoever must precede it is a violation.
+//! Assumption: every read has one writer (see [`crate::resolve`]).
+
+use super::clocks::Clocks;
+use super::context::{Context, Read};
+use crate::graph::{Csr, EdgeList};
+use crate::hash::WordMap;
+use crate::model::{NONE, OpId, TxnId};
+
+/// Which of the three.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weak {
+    /// A transaction's later reads see at least what its earlier reads saw.
+    ReadCommitted,
+    /// All of a transaction's reads see all of the transactions it saw.
+    ReadAtomic,
+    /// All reads see everything in the causal past.
+    Causal,
+}
+
+/// An order that a read forces: `before` came before `after`, because of the read `op`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forced {
+    /// The write that the reader knew.
+    pub before: TxnId,
+    /// The writer it read from; [`NONE`] for the initial state.
+    pub after: TxnId,
+    /// The read.
+    pub op: OpId,
+}
+
+/// Receives the forced orders; returning `false` stops the search.
+pub(crate) trait Collect {
+    fn forced(&mut self, order: Forced) -> bool;
+}
+
+impl<F: FnMut(Forced) -> bool> Collect for F {
+    fn forced(&mut self, order: Forced) -> bool {
+        self(order)
+    }
+}
+
+/// Whether the level holds.
+///
+/// First without storing anything: where all edges lead forward in the input there is no cycle, and where
+/// one does not, this is noticed soon. Only then is the graph built.
+pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
+    if context.base_leads_forward() {
+        let parts = in_parts(context, level, threads, &|jobs: Part| {
+            let mut seen = Glance { possible: true, forward: true };
+            collect(context, level, jobs, &mut |order: Forced| {
+                seen.possible &= order.after != NONE;
+                seen.forward &= order.before < order.after;
+                seen.possible && seen.forward
+            });
+            seen
+        });
+        if parts.iter().any(|seen| !seen.possible) {
+            return false;
+        }
+        if parts.iter().all(|seen| seen.forward) {
+            return true;
+        }
+    }
+    let mut edges = context.base_edges();
+    let parts = in_parts(context, level, threads, &|jobs: Part| {
+        let mut edges = EdgeList::default();
+        let mut possible = true;
+        collect(context, level, jobs, &mut |order: Forced| {
+            possible &= order.after != NONE;
+            edges.push(order.before, order.after);
+            possible
+        });
+        (possible, edges)
+    });
+    for (possible, mut found) in parts {
+        if !possible {
+            return false;
+        }
+        edges.append(&mut found);
+    }
+    edges.are_acyclic(context.history.txns.len())
+}
+
+struct Glance {
+    possible: bool,
+    forward: bool,
+}
+
+/// A share of the transactions, and whether session order belongs to it.
+#[derive(Clone, Copy)]
+struct Part {
+    from: TxnId,
+    to: TxnId,
+    sessions: bool,
+}
+
+/// Runs `work` on shares of the transactions; results come in order.
+fn in_parts<T: Send>(
+    context: &Context<'_>,
+    level: Weak,
+    threads: usize,
+    work: &(dyn Fn(Part) -> T + Sync),
+) -> Vec<T> {
+    let count = context.history.txns.len() as TxnId;
+    // Clocks go from transaction to transaction: the causal level has one part.
+    let shares =
+        if level == Weak::Causal { 1 } else { threads.clamp(1, 1 + count as usize / 4096) };
+    let parts: Vec<Part> = (0..shares as u64)
+        .map(|share| Part {
+            from: (u64::from(count) * share / shares as u64) as TxnId,
+            to: (u64::from(count) * (share + 1) / shares as u64) as TxnId,
+            sessions: share == 0,
+        })
+        .collect();
+    if let [only] = parts.as_slice() {
+        return vec![work(*only)];
+    }
+    std::thread::scope(|scope| {
+        let handles: Vec<_> =
+            parts.iter().map(|part| (*part, scope.spawn(|| work(*part)))).collect();
+        // A share whose thread was lost is done again here.
+        handles.into_iter().map(|(part, done)| done.join().unwrap_or_else(|_| work(part))).collect()
+    })
+}
+
+/// All orders that the level forces.
+pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
+    let mut all = Vec::new();
+    let whole = Part { from: 0, to: context.history.txns.len() as TxnId, sessions: true };
+    collect(context, level, whole, &mut |order: Forced| {
+        all.push(order);
+        true
+    });
+    all
+}
+
+/// Hands every forced order to `sink`. Causal: nothing is handed over if the causal order is cyclic.
+fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: Part, sink: &mut C) {
+    match level {
+        Weak::ReadCommitted => {
+            observed(context, true, part, sink);
+        }
+        Weak::ReadAtomic => {
+            if observed(context, false, part, sink) && part.sessions {
+                session_writers(context, sink);
+            }
+        }
+        Weak::Causal => {
+            causal(context, sink);
+        }
+    }
+}
+
+/// Orders from what the transaction itself read: earlier reads only, or all of them.
+fn observed<C: Collect>(
+    context: &Context<'_>,
+    earlier_only: bool,
+    part: Part,
+    sink: &mut C,
+) -> bool {
+    let history = context.history;
+    let mut last_read = vec![(NONE, 0_u32); history.keys.len()];
+    let mut seen = vec![NONE; history.txns.len()];
+    let mut reads: Vec<Read> = Vec::new();
+    let mut chain: Vec<u32> = Vec::new();
+    // Large writers are asked key by key instead of being walked through for every reader.
+    let mut large: WordMap<TxnId, WordMap<u32, ()>> = WordMap::default();
+    for txn in part.from..part.to {
+        if !context.resolved.included[txn as usize] {
+            continue;
+        }
+        reads.clear();
+        reads.extend(context.reads(txn));
+        if reads.len() < 2 {
+            continue;
+        }
+        chain.clear();
+        for (at, read) in reads.iter().enumerate() {
+            let (owner, before) = last_read[read.key as usize];
+            chain.push(if owner == txn { before } else { NONE });
+            last_read[read.key as usize] = (txn, at as u32);
+        }
+        for (at, read) in reads.iter().enumerate() {
+            let writer = read.from;
+            if writer == NONE || seen[writer as usize] == txn {
+                continue;
+            }
+            seen[writer as usize] = txn;
+            let floor = if earlier_only { at as u32 } else { 0 };
+            let mut visit = |key: u32| {
+                let (owner, mut read_at) = last_read[key as usize];
+                if owner != txn {
+                    return true;
+                }
+                while read_at != NONE && (!earlier_only || read_at > floor) {
+                    let other = reads[read_at as usize];
+                    if other.from != writer {
+                        let order = Forced { before: writer, after: other.from, op: other.op };
+                        if !sink.forced(order) {
+                            return false;
+                        }
+                    }
+                    read_at = chain[read_at as usize];
+                }
+                true
+            };
+            let go_on = if history.range(writer).len() <= 4 * reads.len() + 16 {
+                context.written_keys(writer).all(&mut visit)
+            } else {
+                let keys = large
+                    .entry(writer)
+                    .or_insert_with(|| context.written_keys(writer).map(|key| (key, ())).collect());
+                reads
+                    .iter()
+                    .enumerate()
+                    .filter(|(at, read)| last_read[read.key as usize].1 == *at as u32)
+                    .filter(|(_, read)| keys.contains_key(&read.key))
+                    .all(|(_, read)| visit(read.key))
+            };
+            if !go_on {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Orders from session order: the last writer of the key earlier in the same session.
+fn session_writers<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
+    let history = context.history;
+    let mut last = vec![(NONE, NONE); history.keys.len()];
+    for &txn in &context.sessions.order {
+        let session = history.txns[txn as usize].session;
+        for read in context.reads(txn) {
+            let (owner, writer) = last[read.key as usize];
+            if owner != session || writer == read.from {
+                continue;
+            }
+            let order = Forced { before: writer, after: read.from, op: read.op };
+            if !sink.forced(order) {
+                return false;
+            }
+        }
+        for key in context.written_keys(txn) {
+            last[key as usize] = (session, txn);
+        }
+    }
+    true
+}
+
+/// Orders from the causal past: per session the last writer of the key that the reader knew.
+fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
+    let order = if context.base_leads_forward() {
+        (0..context.history.txns.len() as TxnId).collect()
+    } else {
+        let graph = Csr::new(context.history.txns.len(), &context.base_edges());
+        let Some(order) = crate::graph::topological_order(&graph) else { return true };
+        order
+    };
+    let writers = context.writers_by_session();
+    let mut clocks = Clocks::new(context);
+    for txn in order {
+        if !context.resolved.included[txn as usize] {
+            continue;
+        }
+        clocks.enter(context, txn);
+        let own =
+            (context.history.txns[txn as usize].session, context.sessions.index[txn as usize]);
+        for read in context.reads(txn) {
+            let known = clocks.of(txn);
+            let base = (read.from != NONE).then(|| clocks.of(read.from));
+            for (session, group) in writers.groups(read.key) {
+                // The clock counts the transaction itself, which is not in its own past.
+                let upper = if session == own.0 { own.1 } else { known[session as usize] };
+                let lower = base.map_or(0, |clock| clock[session as usize]);
+                if upper <= lower {
+                    continue;
+                }
+                let end = group
+                    .partition_point(|writer| context.sessions.index[*writer as usize] < upper);
+                let Some(&writer) = group[..end].last() else { continue };
+                let already = context.sessions.index[writer as usize] < lower;
+                if already || writer == read.from {
+                    continue;
+                }
+                let order = Forced { before: writer, after: read.from, op: read.op };
+                if !sink.forced(order) {
+                    return false;
+                }
+            }
+        }
+        clocks.leave(context, txn);
+    }
+    true
+}

@@ -1,0 +1,44 @@
+//! Judges recorded histories of transactions: which isolation levels do they satisfy, which anomalies are in
+//! them, and why.
+//!
+//! The way of a history: [`input`] reads it into the [`model`]; [`resolve`] finds the writer of every read;
+//! [`orders`] says what is known about the order of writes; [`dsg`] and [`predicates`] turn that into
+//! dependencies, [`graph`] finds cycles among them. [`levels`] decides Adya's levels and, with [`axiomatic`],
+//! those of Biswas and Enea; the [`polygraph`] decides the strong ones where version orders are open. [`scans`]
+//! and [`lattice`] hold the anomalies and what they rule out, [`witness`] explains them, [`report`] puts all
+//! together. [`output`] writes histories in other formats.
+//!
+//! Everything is pure: readers and writers are passed in, nothing looks at a clock, and the result does not
+//! depend on the number of threads.
+//!
+//! ```
+//! use anchorite_check::{input, levels::Verdict, report};
+//!
+//! let text = "[x:=1 y:=1]\n---\n[x==1 y==?]\n";
+//! let (_, history) = input::read(text.as_bytes(), None).expect("a dbcop history");
+//! let report = report::judge(&history, &report::Options::default());
+//! assert_eq!(report.valid, Verdict::Fails);
+//! assert_eq!(report.anomalies[0].name, "G-single-item");
+//! ```
+
+pub mod analysis;
+pub mod axiomatic;
+pub mod dsg;
+pub mod elle;
+pub mod graph;
+mod hash;
+pub mod input;
+pub mod lattice;
+pub mod levels;
+pub mod model;
+pub mod names;
+pub mod orders;
+pub mod output;
+pub mod polygraph;
+pub mod predicates;
+pub mod report;
+pub mod resolve;
+pub mod scans;
+pub mod sessions;
+mod singles;
+pub mod witness;

@@ -1,0 +1,104 @@
+//! Values of list reads, kept small.
+//!
+//! Idea: in a correct history every read of a key is a prefix of the longest one, so a read is
+//! stored as its length only, and the longest list once per key. Only a read that is *not* a
+//! prefix or an extension of what was seen before is stored in full.
+//! Assumption: none; incompatible reads cost memory, not correctness.
+
+use super::{Atom, KeyId};
+use std::collections::HashMap;
+
+/// Where the value of a list read is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListRef {
+    /// The first so many elements of the key's longest list.
+    Prefix(u32),
+    /// A list of its own: index into the odd ones.
+    Odd(u32),
+}
+
+const ODD: u64 = 1 << 40;
+
+impl ListRef {
+    pub(crate) fn to_atom(self) -> Atom {
+        Atom::from_bits(match self {
+            ListRef::Prefix(len) => u64::from(len),
+            ListRef::Odd(index) => ODD | u64::from(index),
+        })
+    }
+
+    pub(crate) fn from_atom(atom: Atom) -> ListRef {
+        let bits = atom.bits();
+        if bits & ODD == 0 {
+            ListRef::Prefix(bits as u32)
+        } else {
+            ListRef::Odd((bits & 0xffff_ffff) as u32)
+        }
+    }
+}
+
+/// All list values of a history.
+#[derive(Default, Debug, Clone)]
+pub struct Lists {
+    longest: Vec<Vec<Atom>>,
+    odd: Vec<Vec<Atom>>,
+    /// The longest odd list of a key.
+    longest_odd: HashMap<KeyId, u32>,
+}
+
+impl Lists {
+    /// Stores a list that was read from `key`.
+    pub fn add(&mut self, key: KeyId, list: &[Atom]) -> ListRef {
+        if self.longest.len() <= key as usize {
+            self.longest.resize_with(key as usize + 1, Vec::new);
+        }
+        let longest = &mut self.longest[key as usize];
+        let common = longest.len().min(list.len());
+        if longest[..common] != list[..common] {
+            let index = self.odd.len() as u32;
+            self.odd.push(list.to_vec());
+            let best = self.longest_odd.entry(key).or_insert(index);
+            if self.odd[*best as usize].len() <= list.len() {
+                *best = index;
+            }
+            return ListRef::Odd(index);
+        }
+        if list.len() > longest.len() {
+            longest.extend_from_slice(&list[common..]);
+        }
+        ListRef::Prefix(list.len() as u32)
+    }
+
+    /// The elements of a stored list.
+    pub fn get(&self, key: KeyId, list: ListRef) -> &[Atom] {
+        match list {
+            ListRef::Prefix(0) => &[],
+            ListRef::Prefix(len) => &self.longest[key as usize][..len as usize],
+            ListRef::Odd(index) => &self.odd[index as usize],
+        }
+    }
+
+    /// The longest list of a key that fits the first one read.
+    pub fn longest(&self, key: KeyId) -> &[Atom] {
+        self.longest.get(key as usize).map_or(&[], |list| list)
+    }
+
+    /// The longest list of a key, odd ones included.
+    pub fn longest_of_all(&self, key: KeyId) -> &[Atom] {
+        let even = self.longest(key);
+        match self.longest_odd.get(&key).map(|odd| &self.odd[*odd as usize]) {
+            Some(odd) if odd.len() > even.len() => odd,
+            _ => even,
+        }
+    }
+
+    /// Keys with reads that were incompatible with an earlier one.
+    pub fn keys_with_odd(&self) -> impl Iterator<Item = KeyId> + '_ {
+        self.longest_odd.keys().copied()
+    }
+
+    /// Whether some read was incompatible with an earlier one.
+    pub fn has_odd(&self) -> bool {
+        !self.odd.is_empty()
+    }
+}

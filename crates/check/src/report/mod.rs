@@ -1,0 +1,170 @@
+//! From a history to a report: levels, anomalies, what they rule out.
+//!
+//! Idea: decide the levels exactly, then look for anomalies only if some level fails, and show those
+//! that the asked level forbids. `not` names the weakest levels that are ruled out, as in Elle.
+//! With [`Options::elle`] the anomalies, `valid` and `not` are what Elle's inference gives.
+
+mod anomalies;
+mod as_elle;
+mod elle_options;
+pub mod json;
+mod several;
+pub mod text;
+
+pub use as_elle::ElleOptions;
+pub use elle_options::ElleOptionsError;
+
+use crate::analysis::Analysis;
+use crate::levels::{ADYA, AXIOMATIC, STRICT, Verdict};
+use crate::model::History;
+use crate::names::Asked;
+use crate::polygraph::Limits;
+use crate::witness::Anomaly;
+use std::collections::BTreeSet;
+
+/// Histories up to this size get all levels even if only some were asked for.
+pub const ALL_LEVELS_UP_TO: usize = 50_000;
+
+/// What to judge.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The levels asked for; serializable if empty.
+    pub levels: Vec<Asked>,
+    /// Decide all levels whatever the size.
+    pub all_levels: bool,
+    /// Judge as Elle does.
+    pub elle: Option<ElleOptions>,
+    /// Position of every transaction in the commit order, if known.
+    pub txn_order: Option<Vec<u64>>,
+    /// When to give up.
+    pub limits: Limits,
+    /// How many threads may be used; the result does not depend on it.
+    pub threads: usize,
+}
+
+/// The result.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How many transactions were read.
+    pub transactions: usize,
+    /// How many operations.
+    pub operations: usize,
+    /// Whether the asked levels hold.
+    pub valid: Verdict,
+    /// The levels asked for.
+    pub asked: Vec<&'static str>,
+    /// Adya's and Elle's levels.
+    pub levels: Vec<(&'static str, Verdict)>,
+    /// The axiomatic levels; empty if they do not apply to the workload.
+    pub axiomatic: Vec<(&'static str, Verdict)>,
+    /// Anomalies that an asked level forbids.
+    pub anomalies: Vec<Anomaly>,
+    /// Anomalies that it allows.
+    pub others: Vec<Anomaly>,
+    /// The weakest levels that are ruled out.
+    pub not: Vec<&'static str>,
+}
+
+/// Judges a history.
+pub fn judge(history: &History, options: &Options) -> Report {
+    let threads = options.threads.max(1);
+    let analysis = Analysis::threaded(history, options.txn_order.clone(), options.limits, threads);
+    let default = [crate::names::level("serializable")].into_iter().flatten().collect();
+    let asked = if options.levels.is_empty() { default } else { options.levels.clone() };
+    let everything =
+        options.all_levels || options.levels.is_empty() || history.ops.len() <= ALL_LEVELS_UP_TO;
+    let (levels, axiomatic) = decide(&analysis, &asked, everything, options.threads);
+    let valid = validity(&asked, &levels, &axiomatic);
+    let mut report = Report {
+        transactions: history.txns.len(),
+        operations: history.ops.len(),
+        valid,
+        asked: asked.iter().map(|level| level.name).collect(),
+        levels,
+        axiomatic,
+        anomalies: Vec::new(),
+        others: Vec::new(),
+        not: Vec::new(),
+    };
+    match &options.elle {
+        Some(elle) => {
+            let analysis = Analysis::as_elle(history, options.limits);
+            as_elle::fill(&mut report, &analysis, elle);
+        }
+        None => fill(&mut report, &analysis, &asked),
+    }
+    report
+}
+
+type Verdicts = Vec<(&'static str, Verdict)>;
+
+fn decide(
+    analysis: &Analysis<'_>,
+    asked: &[Asked],
+    everything: bool,
+    threads: usize,
+) -> (Verdicts, Verdicts) {
+    let wanted = |name: &str, family: fn(&Asked) -> bool| {
+        everything || asked.iter().any(|level| level.name == name && family(level))
+    };
+    let adya: Vec<&'static str> =
+        ADYA.into_iter().chain([STRICT]).filter(|name| wanted(name, |level| level.adya)).collect();
+    let registers = analysis.history.workload == crate::model::Workload::Registers;
+    let axiomatic: Vec<&'static str> = AXIOMATIC
+        .into_iter()
+        .filter(|name| registers && wanted(name, |level| level.axiomatic))
+        .collect();
+    several::decide(analysis, &adya, &axiomatic, threads)
+}
+
+fn validity(asked: &[Asked], levels: &Verdicts, axiomatic: &Verdicts) -> Verdict {
+    let mut valid = Verdict::Holds;
+    for level in asked {
+        let table = if level.adya { levels } else { axiomatic };
+        let found = table.iter().find(|entry| entry.0 == level.name).map(|entry| entry.1.clone());
+        let found = found.unwrap_or_else(|| {
+            Verdict::Unknown("the axiomatic levels are for single reads and writes".to_owned())
+        });
+        match (&valid, &found) {
+            (Verdict::Fails, _) | (_, Verdict::Holds) => {}
+            _ => valid = found,
+        }
+    }
+    valid
+}
+
+/// Looks for anomalies where a level fails.
+fn fill(report: &mut Report, analysis: &Analysis<'_>, asked: &[Asked]) {
+    let failing =
+        report.levels.iter().chain(&report.axiomatic).any(|entry| entry.1 == Verdict::Fails);
+    let doubtful = analysis.resolved.ambiguous;
+    if !failing && !doubtful {
+        return;
+    }
+    let mut found = anomalies::find(analysis, asked, report);
+    let prohibited: BTreeSet<&'static str> = asked
+        .iter()
+        .flat_map(|level| crate::lattice::prohibited_by(crate::names::model(level.name)))
+        .collect();
+    if report.valid == Verdict::Fails
+        && !found.iter().any(|anomaly| prohibited.contains(anomaly.name))
+    {
+        found.extend(anomalies::existence(analysis, asked, report));
+    }
+    let names: BTreeSet<&'static str> = found.iter().map(|anomaly| anomaly.name).collect();
+    // The axiomatic names tell the story again in other words: they count where they were asked for, or
+    // where nothing else tells it.
+    let axiomatic = asked.iter().any(|level| !level.adya)
+        || !found.iter().any(|anomaly| prohibited.contains(anomaly.name));
+    let (shown, others): (Vec<Anomaly>, Vec<Anomaly>) = found.into_iter().partition(|anomaly| {
+        prohibited.contains(anomaly.name)
+            || report.valid == Verdict::Fails
+                && axiomatic
+                && anomalies::OURS.contains(&anomaly.name)
+    });
+    if !shown.is_empty() {
+        report.not = crate::lattice::boundary(&names);
+    }
+    report.anomalies = shown;
+    report.others = others;
+}

@@ -1,0 +1,146 @@
+//! The report as text for people.
+
+use super::Report;
+use crate::levels::Verdict;
+use crate::model::{History, OpId, OpKind, TxnId};
+use crate::witness::{Anomaly, value_text};
+use std::fmt::Write;
+
+/// Longest operations that are shown of one transaction.
+const SHOWN_OPS: usize = 12;
+
+/// How text is coloured: escape sequences, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use colours.
+    pub colour: bool,
+}
+
+impl Style {
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    fn verdict(self, verdict: &Verdict) -> String {
+        match verdict {
+            Verdict::Holds => self.paint("32", "yes"),
+            Verdict::Fails => self.paint("31", "no"),
+            Verdict::Unknown(why) => format!("{} ({why})", self.paint("33", "unknown")),
+        }
+    }
+}
+
+/// One operation, as in `x = 3` or `x := 3`.
+pub fn op_text(history: &History, op: OpId) -> String {
+    let what = history.ops[op as usize];
+    let value = value_text(history, op);
+    if let Some(sql) = history.op_text(op) {
+        return format!("{sql} → {value}");
+    }
+    let key = history.key_name(what.key);
+    match what.kind {
+        OpKind::Read | OpKind::ReadList | OpKind::ReadUnknown => format!("read {key} = {value}"),
+        OpKind::Write => format!("write {key} := {value}"),
+        OpKind::Append => format!("append {value} to {key}"),
+        OpKind::Insert => format!("insert {key} := {value}"),
+        OpKind::Delete => format!("delete {key}"),
+        OpKind::ReadPredicate => {
+            let read = &history.predicates[what.value.bits() as usize];
+            let rows: Vec<String> = read
+                .matched
+                .iter()
+                .map(|(key, value)| {
+                    format!("{} = {}", history.key_name(*key), history.symbols.show(*value))
+                })
+                .collect();
+            format!("read rows {{{}}}", rows.join(", "))
+        }
+    }
+}
+
+/// The whole report.
+pub fn render(history: &History, report: &Report, file: &str, input: &str, style: Style) -> String {
+    let mut out = String::new();
+    let verdict = match &report.valid {
+        Verdict::Holds => style.paint("32;1", "valid"),
+        Verdict::Fails => style.paint("31;1", "INVALID"),
+        Verdict::Unknown(_) => style.paint("33;1", "unknown"),
+    };
+    let asked = report.asked.join(", ");
+    let _ = writeln!(
+        out,
+        "{file}: {verdict} for {asked} ({input}, {} transactions, {} operations)",
+        report.transactions, report.operations
+    );
+    if let Verdict::Unknown(why) = &report.valid {
+        let _ = writeln!(out, "  because {why}");
+    }
+    for anomaly in &report.anomalies {
+        describe(&mut out, history, anomaly, style);
+    }
+    if !report.not.is_empty() {
+        let _ = writeln!(out, "\n  so it is not: {}", report.not.join(", "));
+    }
+    if !report.others.is_empty() {
+        let names: Vec<&str> = report.others.iter().map(|anomaly| anomaly.name).collect();
+        let _ = writeln!(out, "\n  also in it, but no proof against {asked}: {}", names.join(", "));
+    }
+    for (title, levels) in [
+        ("levels (Adya, Elle)", &report.levels),
+        ("levels (Biswas and Enea, with session order)", &report.axiomatic),
+    ] {
+        if levels.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "\n  {title}");
+        for (name, verdict) in levels {
+            let _ = writeln!(out, "    {name:<36}{}", style.verdict(verdict));
+        }
+    }
+    out
+}
+
+fn describe(out: &mut String, history: &History, anomaly: &Anomaly, style: Style) {
+    let also = if anomaly.also.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", anomaly.also.join(", "))
+    };
+    let _ = writeln!(out, "\n  {}{also}", style.paint("1", anomaly.name));
+    for sentence in &anomaly.because {
+        let _ = writeln!(out, "    {sentence}");
+    }
+    if !anomaly.steps.is_empty() {
+        let _ = writeln!(out, "    which is a cycle");
+    }
+    for &txn in &anomaly.transactions {
+        let _ = writeln!(out, "    {}", transaction(history, txn, &anomaly.ops, style));
+    }
+}
+
+/// A transaction on one line, the operations that matter highlighted.
+fn transaction(history: &History, txn: TxnId, marked: &[OpId], style: Style) -> String {
+    let range = history.range(txn);
+    let many = range.len() > SHOWN_OPS;
+    let mut shown = Vec::new();
+    for op in range {
+        let matters = marked.contains(&(op as OpId));
+        if many && !matters {
+            continue;
+        }
+        let text = op_text(history, op as OpId);
+        shown.push(if !matters {
+            text
+        } else if style.colour {
+            style.paint("1;36", &text)
+        } else {
+            format!("*{text}*")
+        });
+    }
+    if many {
+        shown.push("…".to_owned());
+    }
+    let session = history.txns[txn as usize].session as usize;
+    let session = history.symbols.show(history.sessions[session]);
+    format!("{} (session {session}): {}", history.txn_name(txn), shown.join("; "))
+}

@@ -1,0 +1,437 @@
+//! The brute-force judge: every level straight from its definition, by trying everything.
+//!
+//! Axiomatic levels: all total commit orders, the axioms of Biswas and Enea literally. Serializable: all
+//! serial orders, executed. Snapshot isolation: all interleavings of begins and commits, executed, first
+//! committer wins. The other levels: all version orders of all keys, cycles by transitive closure.
+
+use super::generate::Tiny;
+
+/// A committed transaction in the judge's terms.
+pub struct Txn<'t> {
+    pub tiny: &'t Tiny,
+    /// Reads of other writers: key, writer (`None` for the initial state), in program order.
+    pub reads: Vec<(usize, Option<usize>)>,
+    /// Keys written.
+    pub writes: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Faults {
+    /// Aborted, intermediate, thin-air or future read.
+    pub g1: bool,
+    /// A read that ignores an own write.
+    pub own: bool,
+    /// A read that differs from the transaction's own last operation on the key.
+    pub internal: bool,
+}
+
+pub struct Judge<'t> {
+    pub txns: Vec<Txn<'t>>,
+    pub faults: Faults,
+    pub keys: usize,
+    /// Version order of every key, if it is given.
+    pub fixed: Option<Vec<Vec<usize>>>,
+}
+
+impl<'t> Judge<'t> {
+    pub fn new(all: &'t [Tiny]) -> Judge<'t> {
+        let committed: Vec<&Tiny> = all.iter().filter(|tiny| !tiny.aborted).collect();
+        let mut faults = Faults::default();
+        let txns = committed
+            .iter()
+            .enumerate()
+            .map(|(me, tiny)| {
+                let mut reads = Vec::new();
+                let mut writes: Vec<usize> = Vec::new();
+                for (at, step) in tiny.steps.iter().enumerate() {
+                    if step.write {
+                        if !writes.contains(&step.key) {
+                            writes.push(step.key);
+                        }
+                        continue;
+                    }
+                    let before = tiny.steps[..at].iter().rev().find(|s| s.key == step.key);
+                    if let Some(before) = before
+                        && before.value != step.value
+                    {
+                        faults.internal = true;
+                        faults.own |= tiny.steps[..at].iter().any(|s| s.write && s.key == step.key)
+                            && before.write;
+                    }
+                    if let Some(before) = before
+                        && before.write
+                        && before.value == step.value
+                    {
+                        continue;
+                    }
+                    if step.value == 0 {
+                        reads.push((step.key, None));
+                        continue;
+                    }
+                    let writer = committed.iter().position(|other| {
+                        other
+                            .steps
+                            .iter()
+                            .any(|s| s.write && s.key == step.key && s.value == step.value)
+                    });
+                    match writer {
+                        None => faults.g1 = true,
+                        Some(writer) if writer == me => {
+                            let own_later =
+                                tiny.steps[at..].iter().any(|s| s.write && s.value == step.value);
+                            faults.g1 |= own_later;
+                        }
+                        Some(writer) => {
+                            let last = committed[writer].steps.iter().rev();
+                            let last = last.clone().find(|s| s.write && s.key == step.key);
+                            faults.g1 |= last.is_some_and(|s| s.value != step.value);
+                            reads.push((step.key, Some(writer)));
+                        }
+                    }
+                }
+                Txn { tiny, reads, writes }
+            })
+            .collect();
+        let keys = all.iter().flat_map(|t| t.steps.iter().map(|s| s.key + 1)).max().unwrap_or(0);
+        Judge { txns, faults, keys, fixed: None }
+    }
+
+    fn session_before(&self, a: usize, b: usize) -> bool {
+        a < b && self.txns[a].tiny.session == self.txns[b].tiny.session
+    }
+
+    fn real_time_before(&self, a: usize, b: usize) -> bool {
+        self.txns[a].tiny.end < self.txns[b].tiny.begin
+    }
+
+    /// Whether a given version order puts a write of `a` after one of `b`.
+    fn must_follow(&self, a: usize, b: usize) -> bool {
+        let place = |order: &[usize], txn| order.iter().position(|other| *other == txn);
+        self.fixed.iter().flatten().any(|order| match (place(order, a), place(order, b)) {
+            (Some(a), Some(b)) => a > b,
+            _ => false,
+        })
+    }
+
+    fn wr(&self, a: usize, b: usize) -> bool {
+        self.txns[b].reads.iter().any(|read| read.1 == Some(a))
+    }
+
+    /// An axiomatic level: some total order of all transactions satisfies its axiom.
+    pub fn axiomatic(&self, level: &str) -> bool {
+        if self.faults.g1 || self.faults.own {
+            return false;
+        }
+        let count = self.txns.len();
+        permutations(count, &mut |order| {
+            let mut at = vec![0; count];
+            for (position, txn) in order.iter().enumerate() {
+                at[*txn] = position;
+            }
+            let co = |a: usize, b: usize| at[a] < at[b];
+            let base = |a: usize, b: usize| self.session_before(a, b) || self.wr(a, b);
+            let respects =
+                (0..count).all(|a| (0..count).all(|b| a == b || !base(a, b) || co(a, b)));
+            respects && self.axiom(level, &co, &base)
+        })
+    }
+
+    fn axiom(
+        &self,
+        level: &str,
+        co: &dyn Fn(usize, usize) -> bool,
+        base: &dyn Fn(usize, usize) -> bool,
+    ) -> bool {
+        let count = self.txns.len();
+        let hb = closure(count, base);
+        for (t3, reader) in self.txns.iter().enumerate() {
+            for (position, &(key, t1)) in reader.reads.iter().enumerate() {
+                for (t2, past) in hb.iter().enumerate() {
+                    if t2 == t3 || Some(t2) == t1 || !self.txns[t2].writes.contains(&key) {
+                        continue;
+                    }
+                    let co_or_same = |a: usize, b: usize| a == b || co(a, b);
+                    let before = match level {
+                        "read-committed" => {
+                            self.txns[t3].reads[..position].iter().any(|read| read.1 == Some(t2))
+                        }
+                        "read-atomic" => base(t2, t3),
+                        "causal" => past[t3],
+                        "prefix" => (0..count).any(|t4| co_or_same(t2, t4) && base(t4, t3)),
+                        "snapshot-isolation" => {
+                            let prefix = (0..count).any(|t4| co_or_same(t2, t4) && base(t4, t3));
+                            let conflict = (0..count).any(|t4| {
+                                let shared = self.txns[t4]
+                                    .writes
+                                    .iter()
+                                    .any(|y| self.txns[t3].writes.contains(y));
+                                t4 != t3 && shared && co_or_same(t2, t4) && co(t4, t3)
+                            });
+                            prefix || conflict
+                        }
+                        _ => co(t2, t3),
+                    };
+                    let allowed = t1.is_some_and(|t1| co(t2, t1));
+                    if before && !allowed {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Serial execution: order edges are respected and every read sees the last write.
+    pub fn serializable(&self, session: bool, real_time: bool) -> bool {
+        if self.faults.g1 || self.faults.internal {
+            return false;
+        }
+        permutations(self.txns.len(), &mut |order| {
+            for (i, &a) in order.iter().enumerate() {
+                for &b in &order[i + 1..] {
+                    if session && self.session_before(b, a)
+                        || real_time && self.real_time_before(b, a)
+                        || self.must_follow(a, b)
+                    {
+                        return false;
+                    }
+                }
+            }
+            let mut current: Vec<Option<usize>> = vec![None; self.keys];
+            order.iter().all(|&txn| {
+                let fits = self.txns[txn].reads.iter().all(|(key, from)| current[*key] == *from);
+                for &key in &self.txns[txn].writes {
+                    current[key] = Some(txn);
+                }
+                fits
+            })
+        })
+    }
+
+    /// Snapshots: every interleaving of begins and commits.
+    pub fn snapshot(&self, session: bool, real_time: bool) -> bool {
+        if self.faults.g1 || self.faults.internal {
+            return false;
+        }
+        let mut state = Snapshots {
+            judge: self,
+            session,
+            real_time,
+            snapshot: vec![None; self.txns.len()],
+            committed: vec![false; self.txns.len()],
+            current: vec![None; self.keys],
+            log: Vec::new(),
+        };
+        state.search()
+    }
+
+    /// Levels defined by a graph: some version order of every key has no forbidden cycle.
+    pub fn graph_level(&self, level: &str, session: bool, real_time: bool) -> bool {
+        if level != "read-uncommitted" && self.faults.g1 {
+            return false;
+        }
+        let mut orders: Vec<Vec<usize>> = Vec::new();
+        self.version_orders(0, &mut orders, &mut |orders| {
+            self.satisfies(level, session, real_time, orders)
+        })
+    }
+
+    fn version_orders(
+        &self,
+        key: usize,
+        orders: &mut Vec<Vec<usize>>,
+        test: &mut dyn FnMut(&[Vec<usize>]) -> bool,
+    ) -> bool {
+        if let Some(fixed) = &self.fixed {
+            return test(fixed);
+        }
+        if key == self.keys {
+            return test(orders);
+        }
+        let writers: Vec<usize> =
+            (0..self.txns.len()).filter(|t| self.txns[*t].writes.contains(&key)).collect();
+        permutations(writers.len(), &mut |order| {
+            orders.push(order.iter().map(|at| writers[*at]).collect());
+            let found = self.version_orders(key + 1, orders, test);
+            orders.pop();
+            found
+        })
+    }
+
+    fn satisfies(
+        &self,
+        level: &str,
+        session: bool,
+        real_time: bool,
+        orders: &[Vec<usize>],
+    ) -> bool {
+        let count = self.txns.len();
+        let place = |key: usize, txn: Option<usize>| {
+            txn.map_or(0, |txn| 1 + orders[key].iter().position(|t| *t == txn).unwrap())
+        };
+        let order = |a: usize, b: usize| {
+            session && self.session_before(a, b) || real_time && self.real_time_before(a, b)
+        };
+        let ww = |a: usize, b: usize| {
+            a != b
+                && (0..self.keys).any(|key| {
+                    self.txns[a].writes.contains(&key)
+                        && self.txns[b].writes.contains(&key)
+                        && place(key, Some(a)) < place(key, Some(b))
+                })
+        };
+        let rw = |a: usize, b: usize| {
+            a != b
+                && self.txns[a].reads.iter().any(|&(key, from)| {
+                    self.txns[b].writes.contains(&key) && place(key, from) < place(key, Some(b))
+                })
+        };
+        let acyclic = |edges: &dyn Fn(usize, usize) -> bool| {
+            let reach = closure(count, edges);
+            (0..count).all(|t| !reach[t][t])
+        };
+        let flow = |a: usize, b: usize| ww(a, b) || self.wr(a, b) || order(a, b);
+        match level {
+            "read-uncommitted" => acyclic(&|a, b| ww(a, b) || order(a, b)),
+            "read-committed" => acyclic(&flow),
+            "monotonic-atomic-view" => {
+                acyclic(&flow)
+                    && (0..count).all(|t| {
+                        let reads = &self.txns[t].reads;
+                        (0..reads.len()).all(|later| {
+                            reads[..later].iter().filter_map(|read| read.1).all(|seen| {
+                                let (key, from) = reads[later];
+                                !self.txns[seen].writes.contains(&key)
+                                    || place(key, Some(seen)) <= place(key, from)
+                            })
+                        })
+                    })
+            }
+            "cursor-stability" => {
+                acyclic(&flow)
+                    && (0..count).all(|t| {
+                        self.txns[t].reads.iter().all(|&(key, from)| {
+                            !self.txns[t].writes.contains(&key)
+                                || place(key, from) + 1 == place(key, Some(t))
+                        })
+                    })
+            }
+            "consistent-view" => {
+                let reach = closure(count, &flow);
+                (0..count).all(|a| !reach[a][a])
+                    && (0..count).all(|a| (0..count).all(|b| !(rw(a, b) && reach[b][a])))
+            }
+            "repeatable-read" => acyclic(&|a, b| flow(a, b) || rw(a, b)),
+            _ => unreachable!("{level}"),
+        }
+    }
+}
+
+struct Snapshots<'j, 't> {
+    judge: &'j Judge<'t>,
+    session: bool,
+    real_time: bool,
+    snapshot: Vec<Option<Vec<Option<usize>>>>,
+    committed: Vec<bool>,
+    current: Vec<Option<usize>>,
+    log: Vec<usize>,
+}
+
+impl Snapshots<'_, '_> {
+    fn search(&mut self) -> bool {
+        let count = self.judge.txns.len();
+        if self.committed.iter().all(|done| *done) {
+            return true;
+        }
+        for txn in 0..count {
+            if self.committed[txn] {
+                continue;
+            }
+            let found =
+                if self.snapshot[txn].is_none() { self.begin(txn) } else { self.commit(txn) };
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn begin(&mut self, txn: usize) -> bool {
+        let judge = self.judge;
+        let early = (0..judge.txns.len()).any(|other| {
+            !self.committed[other]
+                && (self.session && judge.session_before(other, txn)
+                    || self.real_time && judge.real_time_before(other, txn))
+        });
+        let fits = judge.txns[txn].reads.iter().all(|(key, from)| self.current[*key] == *from);
+        if early || !fits {
+            return false;
+        }
+        self.snapshot[txn] = Some(self.current.clone());
+        let found = self.search();
+        self.snapshot[txn] = None;
+        found
+    }
+
+    fn commit(&mut self, txn: usize) -> bool {
+        let judge = self.judge;
+        let snapshot = self.snapshot[txn].clone().unwrap();
+        let overtaken =
+            judge.txns[txn].writes.iter().any(|key| snapshot[*key] != self.current[*key]);
+        let early = (0..judge.txns.len())
+            .any(|other| !self.committed[other] && other != txn && judge.must_follow(txn, other));
+        if overtaken || early {
+            return false;
+        }
+        let before = self.current.clone();
+        for &key in &judge.txns[txn].writes {
+            self.current[key] = Some(txn);
+        }
+        self.committed[txn] = true;
+        self.log.push(txn);
+        let found = self.search();
+        self.log.pop();
+        self.committed[txn] = false;
+        self.current = before;
+        found
+    }
+}
+
+fn closure(count: usize, edges: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
+    let mut reach: Vec<Vec<bool>> =
+        (0..count).map(|a| (0..count).map(|b| a != b && edges(a, b)).collect()).collect();
+    for middle in 0..count {
+        for a in 0..count {
+            for b in 0..count {
+                reach[a][b] |= reach[a][middle] && reach[middle][b];
+            }
+        }
+    }
+    reach
+}
+
+/// Calls `test` with every permutation until one satisfies it.
+pub fn permutations(count: usize, test: &mut dyn FnMut(&[usize]) -> bool) -> bool {
+    fn extend(
+        order: &mut Vec<usize>,
+        count: usize,
+        test: &mut dyn FnMut(&[usize]) -> bool,
+    ) -> bool {
+        if order.len() == count {
+            return test(order);
+        }
+        for next in 0..count {
+            if order.contains(&next) {
+                continue;
+            }
+            order.push(next);
+            let found = extend(order, count, test);
+            order.pop();
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+    extend(&mut Vec::new(), count, test)
+}
