@@ -31,7 +31,14 @@ pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
     }
     let endpoint = Endpoint::parse(text)?;
     Ok(match endpoint.scheme.as_str() {
-        "postgres" | "postgresql" => Box::new(Postgres::connect(&endpoint)?),
+        "postgres" | "postgresql" => {
+            let target = Postgres::connect(&endpoint)?;
+            if target.is_cockroach() {
+                Box::new(Cockroach::connect(&endpoint)?)
+            } else {
+                Box::new(target)
+            }
+        }
         "cockroach" | "cockroachdb" => Box::new(Cockroach::connect(&endpoint)?),
         "mysql" | "mariadb" | "tidb" => mysql_family::connect(&endpoint)?,
         other => return Err(OpenError::UnknownScheme(other.to_owned())),

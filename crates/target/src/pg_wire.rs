@@ -127,6 +127,8 @@ pub struct PgConnection {
     secret: i32,
     /// `server_version` as the server reported it at the start.
     pub server_version: String,
+    /// Whether the server called itself CockroachDB at the start.
+    pub is_cockroach: bool,
 }
 
 impl PgConnection {
@@ -144,6 +146,7 @@ impl PgConnection {
             pid: 0,
             secret: 0,
             server_version: String::new(),
+            is_cockroach: false,
         };
         let all = [("user", endpoint.user.as_str()), ("database", endpoint.database.as_str())];
         let all = all.into_iter().chain(parameters.iter().copied());
@@ -216,8 +219,12 @@ impl PgConnection {
                 None => Ok(()),
             },
             Message::ParameterStatus(body) => {
-                if body.name().is_ok_and(|name| name == "server_version") {
-                    self.server_version = body.value().unwrap_or_default().to_owned();
+                match body.name().unwrap_or_default() {
+                    "server_version" => {
+                        self.server_version = body.value().unwrap_or_default().to_owned();
+                    }
+                    "crdb_version" => self.is_cockroach = true,
+                    _ => {}
                 }
                 Ok(())
             }

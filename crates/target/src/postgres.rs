@@ -49,6 +49,7 @@ pub fn unique_schema_name() -> String {
 pub struct Postgres {
     endpoint: Endpoint,
     info: TargetInfo,
+    is_cockroach: bool,
 }
 
 impl Postgres {
@@ -62,9 +63,15 @@ impl Postgres {
             }
         }
         let connection = dial(&endpoint, &[])?;
+        let is_cockroach = connection.is_cockroach;
         let version = connection.server_version;
         let info = TargetInfo { product: Product::Postgres, version, variant: String::new() };
-        Ok(Self { endpoint, info })
+        Ok(Self { endpoint, info, is_cockroach })
+    }
+
+    /// Whether it is CockroachDB that answers here, whatever the URL says.
+    pub fn is_cockroach(&self) -> bool {
+        self.is_cockroach
     }
 
     /// Where the server is.
