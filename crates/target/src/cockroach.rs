@@ -16,7 +16,8 @@ use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
 
 use crate::endpoint::Endpoint;
 use crate::pg_session::PgSession;
-use crate::postgres::{dial, read_back, unique_schema_name, unsupported};
+use crate::postgres::{dial, read_back, unsupported};
+use crate::schema_name::unique_schema_name;
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
     Watcher, execute,

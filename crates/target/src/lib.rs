@@ -24,6 +24,7 @@ pub mod pg_isolation;
 pub mod pg_session;
 pub mod pg_wire;
 pub mod postgres;
+mod schema_name;
 pub mod sqlite;
 mod tidb;
 mod wait;

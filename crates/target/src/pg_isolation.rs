@@ -11,7 +11,8 @@ use std::time::Duration;
 use crate::endpoint::Endpoint;
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
-use crate::postgres::{PgWatcher, Postgres, dial, unique_schema_name};
+use crate::postgres::{PgWatcher, Postgres, dial};
+use crate::schema_name::unique_schema_name;
 use crate::{TargetError, execute};
 
 const NAME: &str = "isolation_regression";

@@ -8,7 +8,6 @@
 //! Blind spot: two waiters on one row may overtake each other after a commit; the run records the order
 //! in which they really answered.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
@@ -16,6 +15,7 @@ use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
 use crate::endpoint::Endpoint;
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
+use crate::schema_name::unique_schema_name;
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
     Watcher, execute,
@@ -32,17 +32,6 @@ const TIMER_SLACK: Duration = Duration::from_millis(5);
 
 const LEVELS: [Level; 4] =
     [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
-
-static SCHEMA_COUNTER: AtomicU64 = AtomicU64::new(0);
-
-/// A name that no other run, worker or schema of this process uses.
-pub fn unique_schema_name() -> String {
-    let count = SCHEMA_COUNTER.fetch_add(1, Ordering::Relaxed);
-    let nanos = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.subsec_nanos());
-    format!("anchorite_{}_{count}_{:08x}", std::process::id(), nanos)
-}
 
 /// A PostgreSQL server.
 #[derive(Debug)]

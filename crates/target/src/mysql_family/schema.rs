@@ -1,7 +1,5 @@
 //! A database of the run's own.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +8,7 @@ use anchorite_model::DbError;
 use super::session::{self, OpenConnections};
 use super::{CONTROL_LIMIT, Server, text};
 use crate::mysql_wire::Connection;
+use crate::schema_name::unique_schema_name;
 use crate::{OpenedSession, Schema, Session, SessionOptions, TargetError, Watcher, execute};
 
 /// How long dropping waits for the metadata locks of sessions that are just ending.
@@ -18,7 +17,7 @@ const DROP_LOCK_WAIT: Duration = Duration::from_secs(10);
 const DROP_LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetError> {
-    let name = unique_name();
+    let name = unique_schema_name();
     let mut control = Connection::open(&server.endpoint)?;
     control
         .query(&format!("CREATE DATABASE {name}"), CONTROL_LIMIT)
@@ -26,14 +25,6 @@ pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetErro
     let schema =
         FamilySchema { server: Arc::clone(server), name, open: OpenConnections::default() };
     Ok(Box::new(schema))
-}
-
-/// A name that no other run uses, on this machine or another; it needs no quotes.
-fn unique_name() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let random = RandomState::new().hash_one(count) >> 32;
-    format!("anchorite_{}_{count}_{random:08x}", std::process::id())
 }
 
 struct FamilySchema {
