@@ -13,9 +13,11 @@
 
 pub mod condition;
 pub mod fate;
+pub mod final_state;
 pub mod header;
 pub mod holds;
 pub mod measured;
+pub mod oracle;
 pub mod parse;
 pub mod probe;
 mod probe_cases;
@@ -24,5 +26,6 @@ mod token;
 pub use condition::{Condition, Fact, StepFact};
 pub use header::{ConditionError, shows};
 pub use measured::{Measured, Place, Seen, contradictions};
+pub use oracle::{Oracle, UnknownOracle};
 pub use probe::{How, Observation, ObserveError, observe};
 pub use probe_cases::cases as probe_cases;

@@ -7,6 +7,7 @@
 //! printed here too, because a case *is* its text.
 
 pub mod case;
+pub mod finding;
 pub mod level;
 pub mod product;
 pub mod run;
@@ -16,6 +17,7 @@ pub mod value;
 pub mod verdict;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
+pub use finding::{Confirmed, Contrast, Finding, Origin};
 pub use level::Level;
 pub use product::{Product, TargetInfo};
 pub use run::{
@@ -24,4 +26,4 @@ pub use run::{
 };
 pub use sql::StatementKind;
 pub use value::Value;
-pub use verdict::Verdict;
+pub use verdict::{Expected, Judgement, Signature, Verdict};

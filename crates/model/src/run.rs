@@ -1,9 +1,11 @@
 //! Everything that happened when a case ran, in the order in which it happened.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Case, Level, SessionIndex, TargetInfo, Value};
 
 /// A table of typed rows: one result set, or the contents of one table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
     /// Column names as the server gave them.
     pub columns: Vec<String>,
@@ -12,7 +14,7 @@ pub struct Rows {
 }
 
 /// A message that a server sends beside its answer (PostgreSQL NOTICE, WARNING, ...).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// `NOTICE`, `WARNING`, ...; `NOTIFY` for an asynchronous notification.
     pub severity: String,
@@ -21,7 +23,7 @@ pub struct Notice {
 }
 
 /// A statement's successful answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The result sets, in order; a statement may have several (`CALL`) or none.
     pub results: Vec<Rows>,
@@ -36,7 +38,9 @@ pub struct Answer {
 }
 
 /// What kind of failure an error is, whatever the product's code for it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum ErrorClass {
     /// The server chose this transaction as a deadlock's victim.
     Deadlock,
@@ -71,7 +75,7 @@ impl ErrorClass {
 }
 
 /// An error that the server answered. It is data, not a failure of the run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DbError {
     /// Its class.
     pub class: ErrorClass,
@@ -106,7 +110,7 @@ impl DbError {
 }
 
 /// Who makes a statement wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blocker {
     /// Another session of the case.
     Session(SessionIndex),
@@ -115,7 +119,7 @@ pub enum Blocker {
 }
 
 /// What became of a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// Answered without having been blocked.
     Ok(Answer),
@@ -138,7 +142,7 @@ pub enum Outcome {
 }
 
 /// One thing that happened to one statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The statement's number in the schedule, 1-based.
     pub n: usize,
@@ -153,7 +157,7 @@ pub struct Event {
 }
 
 /// A session as it really ran.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionInfo {
     /// Its name in the case.
     pub name: String,
@@ -173,7 +177,7 @@ impl SessionInfo {
 }
 
 /// How the run knew that a statement was blocked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BlockingKnowledge {
     /// The server was asked; how, in a few words (`pg_blocking_pids`).
     Asked(String),
@@ -187,7 +191,7 @@ pub enum BlockingKnowledge {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// Every statement got its event and the final state was read.
     Complete,
@@ -196,7 +200,7 @@ pub enum Ending {
 }
 
 /// Everything that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The case that ran.
     pub case: Case,

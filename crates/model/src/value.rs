@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// One value as the server typed it. Comparisons are made on these, never on flattened text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Value {
     /// SQL `NULL`.
     Null,

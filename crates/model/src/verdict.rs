@@ -1,7 +1,11 @@
 //! What an oracle says about a run: one of four values, always with its reason.
 
+use serde::{Deserialize, Serialize};
+
+use crate::Rows;
+
 /// The verdict of one oracle on one run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// The run is what the claim promises.
     Pass,
@@ -24,4 +28,55 @@ pub enum Verdict {
         /// Which one, in a sentence.
         reason: String,
     },
+}
+
+/// What one oracle says about one run, with what it compared the run to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The oracle's name on the command line (`final-state`).
+    pub oracle: String,
+    /// What it says.
+    pub verdict: Verdict,
+    /// What should have come out instead; empty for a pass.
+    pub expected: Vec<Expected>,
+}
+
+/// One outcome that would have been right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Where it comes from (`t2, then t1, one after the other`).
+    pub title: String,
+    /// The tables that it ends with.
+    pub final_state: Vec<(String, Rows)>,
+    /// How the run differs from it, a sentence each.
+    pub differences: Vec<String>,
+}
+
+/// What makes two violations the same finding while a case is being reduced.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Signature {
+    /// Who found it.
+    pub oracle: String,
+    /// What was found.
+    pub anomaly: String,
+    /// The documented exception that would excuse it, where exceptions count as violations.
+    pub exception: Option<String>,
+}
+
+impl Judgement {
+    /// What was found, if this is a violation; with `strict`, documented exceptions are violations too.
+    pub fn signature(&self, strict: bool) -> Option<Signature> {
+        let oracle = self.oracle.clone();
+        match &self.verdict {
+            Verdict::Violation { anomaly, .. } => {
+                Some(Signature { oracle, anomaly: anomaly.clone(), exception: None })
+            }
+            Verdict::Allowed { exception, .. } if strict => Some(Signature {
+                oracle,
+                anomaly: exception.clone(),
+                exception: Some(exception.clone()),
+            }),
+            _ => None,
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod ending;
 pub mod isolation;
 pub mod limits;
 mod player;
+mod runner;
 mod settle;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use anchorite_model::{Case, DbError, Level, Run};
 use anchorite_target::{Target, TargetError};
 
 pub use limits::Limits;
+pub use runner::{FreshTables, Runner};
 
 /// How the stage learns that a statement is blocked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

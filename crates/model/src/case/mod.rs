@@ -11,13 +11,15 @@ mod tests;
 
 pub use error::CaseError;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Level, Product};
 
 /// Index of a session in [`Case::sessions`].
 pub type SessionIndex = usize;
 
 /// One SQL statement as it is sent: without the trailing `;`, comments inside it kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     /// The text that goes to the server, exactly once.
     pub sql: String,
@@ -26,7 +28,7 @@ pub struct Statement {
 }
 
 /// A statement of a session at its place in the schedule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Who submits it.
     pub session: SessionIndex,
@@ -35,7 +37,7 @@ pub struct Step {
 }
 
 /// The optional `-- key: value` lines at the top of a `.case` file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// One sentence.
     pub title: Option<String>,
@@ -54,7 +56,7 @@ pub struct Header {
 }
 
 /// Schema, initial rows, sessions with their statements, and the schedule.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// Short name: the file's stem, or what the generator called it.
     pub name: String,
