@@ -19,6 +19,8 @@
 //! says = "Plain reads of one transaction see one snapshot."
 //! ```
 //!
+//! What a level says about writes is read in [`crate::writes`].
+//!
 //! Every level that is offered says something about each of the ten anomalies, for every version.
 
 use std::ops::Range;
@@ -28,6 +30,7 @@ use anchorite_model::{Level, Product};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::writes::{ExceptionText, WritesText};
 use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Setting, Subject, Version};
 
 /// The files that are built into the program.
@@ -85,6 +88,9 @@ struct LevelText {
     says: Spanned<String>,
     #[serde(default)]
     anomaly: Vec<Spanned<AnomalyText>>,
+    writes: Option<WritesText>,
+    #[serde(default)]
+    exception: Vec<ExceptionText>,
 }
 
 #[derive(Deserialize)]
@@ -204,7 +210,7 @@ impl Claim {
 
 /// The file that is being read.
 #[derive(Clone, Copy)]
-struct Source<'a> {
+pub(crate) struct Source<'a> {
     file: &'a str,
     text: &'a str,
 }
@@ -222,6 +228,12 @@ impl Source<'_> {
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
             claims: text.anomaly.iter().map(|claim| self.claim(claim)).collect::<Result<_, _>>()?,
+            writes: text.writes.as_ref().map(|writes| self.writes(writes)).transpose()?,
+            exceptions: text
+                .exception
+                .iter()
+                .map(|exception| self.exception(exception))
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -269,7 +281,7 @@ impl Source<'_> {
         })
     }
 
-    fn url(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
+    pub(crate) fn url(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
         let url = text.get_ref();
         let is_url = url.strip_prefix("https://").is_some_and(|rest| rest.contains('/'));
         if is_url {
@@ -279,7 +291,7 @@ impl Source<'_> {
         }
     }
 
-    fn sentence(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
+    pub(crate) fn sentence(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
         let says = text.get_ref().split_whitespace().collect::<Vec<_>>().join(" ");
         if says.is_empty() {
             return Err(self.error(text.span(), "expected what the page says, in our words".into()));
@@ -295,7 +307,7 @@ impl Source<'_> {
         text.get_ref().parse().map_err(|error: T::Err| self.error(text.span(), error.to_string()))
     }
 
-    fn error(self, span: Range<usize>, reason: String) -> ClaimsError {
+    pub(crate) fn error(self, span: Range<usize>, reason: String) -> ClaimsError {
         let before = &self.text[..span.start.min(self.text.len())];
         let line = before.matches('\n').count() + 1;
         ClaimsError::Invalid { file: self.file.to_owned(), line, reason }

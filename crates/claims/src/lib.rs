@@ -11,6 +11,7 @@
 mod anomaly;
 mod file;
 mod version;
+mod writes;
 
 use std::sync::OnceLock;
 
@@ -19,6 +20,9 @@ use anchorite_model::{Level, Product, TargetInfo};
 pub use anomaly::{Anomaly, UnknownAnomaly};
 pub use file::ClaimsError;
 pub use version::{InvalidVersion, Version};
+pub use writes::{
+    Deviation, DocumentedWrites, Exception, SerialOrder, WriteClaims, WriteView, WriteWord,
+};
 
 /// What the documentation says about one anomaly at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,6 +104,10 @@ pub struct LevelClaims {
     pub says: String,
     /// What is claimed about anomalies.
     pub claims: Vec<Claim>,
+    /// What is claimed about writes.
+    pub writes: Option<WriteClaims>,
+    /// Documented deviations from it.
+    pub exceptions: Vec<Exception>,
 }
 
 impl LevelClaims {

@@ -1,0 +1,231 @@
+//! What a level promises about writes: which serial orders may explain them, what a write sees, and the
+//! documented deviations.
+//!
+//! ```toml
+//! [level.writes]
+//! order = "commit"                # or: any
+//! reads = "serial"                # or: free
+//! sees = "latest"                 # or: statement-snapshot, transaction-snapshot
+//! url = "https://…"
+//! says = "Every row and gap that a write looks at stays locked until the transaction ends."
+//!
+//! [[level.exception]]
+//! name = "semi-consistent-read"
+//! statements = ["update"]         # optional; left out: every write
+//! rows = ["locked"]               # some of: locked, passed, between
+//! url = "https://…"
+//! says = "An UPDATE judges a locked row by its last committed version and skips it if that does not match."
+//! ```
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Level, TargetInfo};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::file::Source;
+use crate::{Claims, ClaimsError};
+
+/// Which serial orders of the committed transactions may explain what they wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SerialOrder {
+    /// Only the order of the commits: what a write looks at stays locked until the end.
+    Commit,
+    /// Any order that keeps what was finished before something else began before it.
+    Any,
+}
+
+/// Which versions of the rows decide what a write changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteView {
+    /// The latest committed ones, row by row, while the statement runs.
+    Latest,
+    /// Those of the statement's beginning; a row that was changed since is judged again.
+    StatementSnapshot,
+    /// Those of the transaction's beginning; a row that was changed since is an error.
+    TransactionSnapshot,
+}
+
+/// How a row that a write left alone, or two statements of one transaction, came to be seen differently
+/// from every serial order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Deviation {
+    /// Another transaction had changed the row, and not yet committed, when the write began.
+    Locked,
+    /// Another transaction changed the row after the write had begun.
+    Passed,
+    /// Another transaction committed between two statements of the transaction.
+    Between,
+}
+
+impl Deviation {
+    const ALL: [Self; 3] = [Self::Locked, Self::Passed, Self::Between];
+
+    /// The word of the claims files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Locked => "locked",
+            Self::Passed => "passed",
+            Self::Between => "between",
+        }
+    }
+}
+
+/// What a level promises about writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteClaims {
+    /// Which serial orders may explain the final state.
+    pub order: SerialOrder,
+    /// Whether reads belong to that serial order too.
+    pub serial_reads: bool,
+    /// What a write sees.
+    pub sees: WriteView,
+    /// The vendor's page.
+    pub url: String,
+    /// What it says, in our words.
+    pub says: String,
+}
+
+/// A deviation that the vendor documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exception {
+    /// Its name in verdicts.
+    pub name: String,
+    /// The kinds of writes that it is about; empty = all.
+    pub statements: Vec<WriteWord>,
+    /// What it excuses.
+    pub rows: Vec<Deviation>,
+    /// The vendor's page.
+    pub url: String,
+    /// What it says, in our words.
+    pub says: String,
+}
+
+/// A kind of write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteWord {
+    /// `INSERT`
+    Insert,
+    /// `UPDATE`
+    Update,
+    /// `DELETE`
+    Delete,
+    /// `REPLACE`
+    Replace,
+}
+
+impl WriteWord {
+    const ALL: [(&'static str, Self); 4] = [
+        ("insert", Self::Insert),
+        ("update", Self::Update),
+        ("delete", Self::Delete),
+        ("replace", Self::Replace),
+    ];
+
+    /// The word for a statement that writes rows.
+    pub const fn of(kind: &StatementKind) -> Option<Self> {
+        match kind {
+            StatementKind::Insert => Some(Self::Insert),
+            StatementKind::Update => Some(Self::Update),
+            StatementKind::Delete => Some(Self::Delete),
+            StatementKind::Replace => Some(Self::Replace),
+            _ => None,
+        }
+    }
+}
+
+/// What is documented about the writes of one level.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentedWrites<'a> {
+    /// The promise.
+    pub claims: &'a WriteClaims,
+    /// What it is excepted from.
+    pub exceptions: &'a [Exception],
+}
+
+impl<'a> DocumentedWrites<'a> {
+    /// The exception that excuses this deviation of this kind of write.
+    pub fn excuse(&self, word: WriteWord, deviation: Deviation) -> Option<&'a Exception> {
+        self.exceptions.iter().find(|exception| {
+            exception.rows.contains(&deviation)
+                && (exception.statements.is_empty() || exception.statements.contains(&word))
+        })
+    }
+}
+
+impl Claims {
+    /// What is documented about writes at a level of a target.
+    pub fn writes(&self, target: &TargetInfo, level: Level) -> Option<DocumentedWrites<'_>> {
+        let said = self.level(level).filter(|said| said.is_offered_by(target))?;
+        let said = self.level(said.same_as.unwrap_or(level))?;
+        let claims = said.writes.as_ref()?;
+        Some(DocumentedWrites { claims, exceptions: &said.exceptions })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WritesText {
+    order: Spanned<String>,
+    reads: Spanned<String>,
+    sees: Spanned<String>,
+    url: Spanned<String>,
+    says: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExceptionText {
+    name: Spanned<String>,
+    #[serde(default)]
+    statements: Vec<Spanned<String>>,
+    rows: Vec<Spanned<String>>,
+    url: Spanned<String>,
+    says: Spanned<String>,
+}
+
+impl Source<'_> {
+    pub(crate) fn writes(self, text: &WritesText) -> Result<WriteClaims, ClaimsError> {
+        let orders = [("commit", SerialOrder::Commit), ("any", SerialOrder::Any)];
+        let views = [
+            ("latest", WriteView::Latest),
+            ("statement-snapshot", WriteView::StatementSnapshot),
+            ("transaction-snapshot", WriteView::TransactionSnapshot),
+        ];
+        Ok(WriteClaims {
+            order: self.one_of(&text.order, &orders)?,
+            serial_reads: self.one_of(&text.reads, &[("serial", true), ("free", false)])?,
+            sees: self.one_of(&text.sees, &views)?,
+            url: self.url(&text.url)?,
+            says: self.sentence(&text.says)?,
+        })
+    }
+
+    pub(crate) fn exception(self, text: &ExceptionText) -> Result<Exception, ClaimsError> {
+        let rows = Deviation::ALL.map(|deviation| (deviation.name(), deviation));
+        Ok(Exception {
+            name: text.name.get_ref().clone(),
+            statements: text
+                .statements
+                .iter()
+                .map(|word| self.one_of(word, &WriteWord::ALL))
+                .collect::<Result<_, _>>()?,
+            rows: text.rows.iter().map(|row| self.one_of(row, &rows)).collect::<Result<_, _>>()?,
+            url: self.url(&text.url)?,
+            says: self.sentence(&text.says)?,
+        })
+    }
+
+    fn one_of<T: Copy>(
+        self,
+        text: &Spanned<String>,
+        words: &[(&str, T)],
+    ) -> Result<T, ClaimsError> {
+        let found = words.iter().find(|(word, _)| word == text.get_ref());
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let expected: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let reason =
+                format!("unknown word '{}': expected {}", text.get_ref(), expected.join(", "));
+            self.error(text.span(), reason)
+        })
+    }
+}
