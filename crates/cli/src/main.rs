@@ -5,6 +5,7 @@ mod exit;
 mod files;
 mod interrupt;
 mod levels;
+mod oracles;
 mod output;
 mod probe;
 mod run;

@@ -5,11 +5,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anchorite_claims::Claims;
+use anchorite_hunt::Trial;
+use anchorite_judge::Oracle;
 use anchorite_model::spec::Spec;
-use anchorite_model::{Case, Ending, Product};
+use anchorite_model::{Case, Ending, Product, Verdict};
 use anchorite_report::RunResult;
 use anchorite_stage::isolation::run_spec;
-use anchorite_stage::{Asking, RunOptions, run_case};
+use anchorite_stage::{Asking, FreshTables, RunOptions};
 use anchorite_target::Target;
 use anchorite_target::pg_isolation::IsolationDatabase;
 use clap::{Args, ValueEnum};
@@ -18,6 +21,7 @@ use crate::exit::{BadInput, Exit};
 use crate::files::{Script, read};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
+use crate::oracles::{self, OracleChoice};
 use crate::output::{self, tell};
 use crate::targets::{self, OpenTarget};
 
@@ -27,6 +31,7 @@ use crate::targets::{self, OpenTarget};
 Examples:
   anchorite run cases/probe/P4.case
   anchorite run cases/bugs/MDEV-26642.case --on mariadb@10.11 --level all
+  anchorite run cases/bugs/MDEV-27992.case --on mariadb@10.11 --oracle final-state
   anchorite run deadlock-hard.spec --on postgres@15 --format isolationtester")]
 pub struct RunArgs {
     /// .case files, or PostgreSQL isolation .spec files
@@ -38,9 +43,12 @@ pub struct RunArgs {
     /// ru, rc, rr, si, ser, default or all; repeatable; default: what the case says
     #[arg(long = "level", value_name = "LEVEL")]
     level: Vec<LevelChoice>,
-    /// Which oracles judge the runs: all that apply, or none; repeatable
-    #[arg(long = "oracle", value_enum, default_value = "all")]
-    oracle: Vec<Oracle>,
+    /// Who judges the runs: final-state, all or none; repeatable; default: all that apply
+    #[arg(long = "oracle", value_name = "ORACLE")]
+    oracle: Vec<OracleChoice>,
+    /// Count documented exceptions as violations
+    #[arg(long)]
+    strict: bool,
     /// Run everything this many times
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -50,15 +58,6 @@ pub struct RunArgs {
     /// Do not ask the server who waits: silence of this many milliseconds counts as blocked
     #[arg(long, value_name = "MS")]
     silence: Option<u64>,
-}
-
-/// Who judges a run. No oracle is built in yet, so both come to the same: the runs are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Oracle {
-    /// All that apply
-    All,
-    /// None
-    None,
 }
 
 /// What the results are shown as.
@@ -84,7 +83,8 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
         arguments.silence.map_or(Asking::Server, |ms| Asking::Silence(Duration::from_millis(ms)));
     let flag = Arc::clone(&interrupt.flag);
     let options = RunOptions { asking, interrupt: flag, ..RunOptions::default() };
-    let errand = Errand { arguments, scripts: &scripts, options, interrupt };
+    let oracles = oracles::chosen(&arguments.oracle);
+    let errand = Errand { arguments, scripts: &scripts, oracles, options, interrupt };
     if arguments.format == Format::Isolationtester {
         return errand.run_specs();
     }
@@ -99,14 +99,30 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
         tell("nothing ran: no case is written for these targets");
         return Ok(Exit::NothingJudged.into());
     }
-    let lost = results.iter().any(|result| matches!(result.run.ending, Ending::TargetLost(_)));
-    Ok(if lost { Exit::Target } else { Exit::Fine }.into())
+    Ok(exit_for(&results).into())
+}
+
+/// What the results come to as a whole.
+fn exit_for(results: &[RunResult]) -> Exit {
+    let verdicts = || results.iter().flat_map(|result| result.verdicts.iter().map(|(_, v)| v));
+    if verdicts().any(|verdict| matches!(verdict, Verdict::Violation { .. })) {
+        Exit::Violation
+    } else if results.iter().any(|result| matches!(result.run.ending, Ending::TargetLost(_))) {
+        Exit::Target
+    } else if verdicts().count() > 0
+        && verdicts().all(|verdict| matches!(verdict, Verdict::Undecided { .. }))
+    {
+        Exit::NothingJudged
+    } else {
+        Exit::Fine
+    }
 }
 
 /// What one call of the command has to do.
 struct Errand<'a> {
     arguments: &'a RunArgs,
     scripts: &'a [Script],
+    oracles: Vec<Oracle>,
     options: RunOptions,
     interrupt: Interrupt,
 }
@@ -135,11 +151,29 @@ impl Errand<'_> {
             for level in chosen(&self.arguments.level, target) {
                 let options = RunOptions { level, ..self.options.clone() };
                 for _ in 0..self.arguments.repeat {
-                    results.push(RunResult::from(run_case(target, &case, &options)?));
+                    results.push(self.try_case(target, &case, &options)?);
                 }
             }
         }
         Ok(())
+    }
+
+    fn try_case(
+        &self,
+        target: &dyn Target,
+        case: &Case,
+        options: &RunOptions,
+    ) -> anyhow::Result<RunResult> {
+        let claims = Claims::for_product(target.info().product);
+        let strict = self.arguments.strict;
+        let trial = Trial { claims, oracles: &self.oracles, strict };
+        let mut fresh = FreshTables { target, options: options.clone() };
+        let tried = trial.hold(&mut fresh, case, options.level)?;
+        let verdicts = tried.judgements.into_iter().map(|judgement| {
+            let verdict = if strict { judgement.verdict.strictly() } else { judgement.verdict };
+            (judgement.oracle, verdict)
+        });
+        Ok(RunResult { verdicts: verdicts.collect(), run: tried.run })
     }
 
     /// Specs by isolationtester's own rules, printed as they finish.

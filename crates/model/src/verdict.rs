@@ -30,6 +30,16 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The same verdict where documented exceptions count as violations.
+    pub fn strictly(self) -> Self {
+        match self {
+            Self::Allowed { exception, because } => Self::Violation { anomaly: exception, because },
+            other => other,
+        }
+    }
+}
+
 /// What one oracle says about one run, with what it compared the run to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {

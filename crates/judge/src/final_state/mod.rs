@@ -1,7 +1,44 @@
 //! The final-state oracle.
+//!
+//! Idea: the committed transactions, performed one after the other, must end with the tables that the run
+//! ended with, with the same success or failure of every write and the same affected counts: once as
+//! transactions and once as single statements. At serializable the reads must be the same too.
+//!
+//! Source: WriteCheck (VLDB 2025): write-specific serializability, tx-WSS and stmt-WSS. It takes the order
+//! of the commits for the serial order; that is right only where every row and gap that a write looks at stays
+//! locked. Elsewhere any order may explain the run that keeps what was finished before something else
+//! began, and where none does, the documented mechanism may ([`mechanism`]). So there are four verdicts:
+//! an order explains it (pass), a documented exception does (allowed), nothing does (violation), or the
+//! run has something in it that is not followed (undecided).
+//!
+//! Assumption: a write depends on nothing but the database (no variables, no clock, no random numbers).
+//! Blind spot: reads below serializable; deviations that an order happens to explain.
 
-use anchorite_claims::Claims;
-use anchorite_model::{Case, Judgement, Run, Verdict};
+mod compare;
+pub mod mechanism;
+mod orders;
+mod replay;
+mod transactions;
+
+use anchorite_claims::{Claims, DocumentedWrites};
+use anchorite_model::{
+    BlockingKnowledge, Case, Ending, Expected, Judgement, Level, Outcome, Run, Verdict,
+};
+
+use crate::Oracle;
+use mechanism::Explanation;
+use replay::Form;
+use transactions::Transaction;
+
+/// What a violation is called: no serial order of the transactions gives the writes.
+pub const TRANSACTIONS: &str = "write-serializability (tx-WSS)";
+/// … the same statements outside of transactions give another result.
+pub const STATEMENTS: &str = "statement-serializability (stmt-WSS)";
+/// … only the reads differ, at a level that promises them too.
+pub const READS: &str = "serializability of reads";
+
+/// As many serial orders are shown with a violation.
+const EXPECTED_SHOWN: usize = 3;
 
 /// Judges a run by the final states that serial orders of its committed transactions give.
 pub fn judge<E>(
@@ -9,12 +46,181 @@ pub fn judge<E>(
     claims: &Claims,
     rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
 ) -> Result<Judgement, E> {
-    let _ = claims;
-    let again = rehearse(&run.case)?;
-    let verdict = if again.final_state == run.final_state {
-        Verdict::Pass
-    } else {
-        Verdict::Undecided { reason: "the run does not repeat".to_owned() }
+    let (verdict, expected) = match prepare(run, claims) {
+        Ok((documented, transactions)) => {
+            Trial { run, documented, transactions: &transactions }.verdict(rehearse)?
+        }
+        Err(reason) => (Verdict::Undecided { reason }, Vec::new()),
     };
-    Ok(Judgement { oracle: "final-state".to_owned(), verdict, expected: Vec::new() })
+    Ok(Judgement { oracle: Oracle::FinalState.name().to_owned(), verdict, expected })
+}
+
+/// What the oracle assumes, or which assumption is not met.
+fn prepare<'a>(
+    run: &'a Run,
+    claims: &'a Claims,
+) -> Result<(DocumentedWrites<'a>, Vec<Transaction<'a>>), String> {
+    if let Ending::TargetLost(why) = &run.ending {
+        return Err(format!("the run is not complete: {why}"));
+    }
+    if let BlockingKnowledge::Timeout { reason, .. } = &run.blocking
+        && run.events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }))
+    {
+        return Err(format!("who waited for whom was guessed, because {reason}"));
+    }
+    let level = common_level(run)?;
+    let documented = claims.writes(&run.target, level).ok_or_else(|| {
+        format!("nothing is claimed about writes at {level} of {}", run.target.product)
+    })?;
+    Ok((documented, transactions::transactions(run)?))
+}
+
+/// The level that all sessions really ran at.
+fn common_level(run: &Run) -> Result<Level, String> {
+    let mut levels = run.sessions.iter().map(|session| {
+        let level = session.level.or_else(|| session.effective_level());
+        level.ok_or_else(|| format!("the level of {} is not known", session.name))
+    });
+    let first = levels.next().unwrap_or_else(|| Err("there are no sessions".to_owned()))?;
+    for level in levels {
+        if level? != first {
+            return Err("the sessions ran at different levels".to_owned());
+        }
+    }
+    Ok(first)
+}
+
+struct Trial<'a> {
+    run: &'a Run,
+    documented: DocumentedWrites<'a>,
+    transactions: &'a [Transaction<'a>],
+}
+
+/// What the serial orders came to.
+enum Serial {
+    Explained,
+    /// One explains the run as transactions, but not as single statements.
+    OnlyAsTransactions(Expected),
+    Unexplained {
+        expected: Vec<Expected>,
+        all_tried: bool,
+        only_reads: bool,
+    },
+    Failed(String),
+}
+
+impl Trial<'_> {
+    fn verdict<E>(
+        &self,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Result<(Verdict, Vec<Expected>), E> {
+        let undecided = |reason: String| (Verdict::Undecided { reason }, Vec::new());
+        Ok(match self.serial(rehearse)? {
+            Serial::Explained => (Verdict::Pass, Vec::new()),
+            Serial::Failed(reason) => undecided(reason),
+            Serial::OnlyAsTransactions(expected) => {
+                let because = expected.differences.clone();
+                (Verdict::Violation { anomaly: STATEMENTS.to_owned(), because }, vec![expected])
+            }
+            Serial::Unexplained { all_tried: false, .. } => {
+                undecided(format!("more than {} serial orders are possible", orders::MOST_ORDERS))
+            }
+            Serial::Unexplained { mut expected, only_reads, .. } => {
+                let verdict = self.unexplained(&expected, only_reads, rehearse)?;
+                expected.truncate(EXPECTED_SHOWN);
+                (verdict, expected)
+            }
+        })
+    }
+
+    /// Tries the serial orders until one explains the run.
+    fn serial<E>(&self, rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>) -> Result<Serial, E> {
+        let reads = self.documented.claims.serial_reads;
+        let relevant: Vec<&Transaction<'_>> = self
+            .transactions
+            .iter()
+            .filter(|transaction| transaction.committed)
+            .filter(|transaction| transaction.is_writer() || (reads && transaction.is_reader()))
+            .collect();
+        let (orders, all_tried) = orders::orders(self.run, &relevant, self.documented.claims.order);
+        let mut expected = Vec::new();
+        let mut only_reads = false;
+        for order in orders {
+            let order: Vec<&Transaction<'_>> = order.iter().map(|&at| relevant[at]).collect();
+            let differences = match self.perform(&order, Form::Transactions, rehearse)? {
+                Ok(expected) => expected,
+                Err(reason) => return Ok(Serial::Failed(reason)),
+            };
+            if differences.differences.is_empty() {
+                return Ok(match self.perform(&order, Form::Statements, rehearse)? {
+                    Ok(alone) if alone.differences.is_empty() => Serial::Explained,
+                    Ok(alone) => Serial::OnlyAsTransactions(alone),
+                    Err(reason) => Serial::Failed(reason),
+                });
+            }
+            only_reads |= differences.differences.iter().all(|text| text.contains(": returned "));
+            expected.push(differences);
+        }
+        Ok(Serial::Unexplained { expected, all_tried, only_reads })
+    }
+
+    /// Performs one order and compares.
+    fn perform<E>(
+        &self,
+        order: &[&Transaction<'_>],
+        form: Form,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Result<Result<Expected, String>, E> {
+        let reads = self.documented.claims.serial_reads;
+        let replay = replay::replay(self.run, order, form, reads);
+        let rehearsal = rehearse(&replay.case)?;
+        if let Ending::TargetLost(why) = &rehearsal.ending {
+            return Ok(Err(format!("a serial order could not be performed: {why}")));
+        }
+        let names: Vec<&str> = order.iter().map(|transaction| transaction.name.as_str()).collect();
+        let how = match form {
+            Form::Transactions => "one transaction after the other",
+            Form::Statements => "statement by statement without transactions",
+        };
+        Ok(Ok(Expected {
+            title: format!("{}, {how}", names.join(", then ")),
+            differences: compare::differences(self.run, &replay, &rehearsal),
+            final_state: rehearsal.final_state,
+        }))
+    }
+
+    /// No serial order explains the run: is it documented, or wrong?
+    fn unexplained<E>(
+        &self,
+        expected: &[Expected],
+        only_reads: bool,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Result<Verdict, E> {
+        let mut because: Vec<String> = expected
+            .iter()
+            .take(EXPECTED_SHOWN)
+            .map(|order| format!("not {}: {}", order.title, order.differences.join("; ")))
+            .collect();
+        let anomaly = if only_reads { READS } else { TRANSACTIONS }.to_owned();
+        if self.documented.exceptions.is_empty() {
+            let claims = self.documented.claims;
+            because.push(format!("promised: {} ({})", claims.says, claims.url));
+            return Ok(Verdict::Violation { anomaly, because });
+        }
+        let explanation =
+            mechanism::explain(self.run, self.transactions, &self.documented, rehearse)?;
+        Ok(match explanation {
+            Explanation::Documented { exception, because } => {
+                Verdict::Allowed { exception: exception.name.clone(), because }
+            }
+            Explanation::Impossible(more) => {
+                because.extend(more);
+                Verdict::Violation { anomaly, because }
+            }
+            Explanation::CannotTell(reason) => {
+                let reason = format!("no serial order explains it, and {reason}");
+                Verdict::Undecided { reason }
+            }
+        })
+    }
 }

@@ -1,0 +1,157 @@
+//! Asks the DBMS what a statement does to given rows, by running it on tables with just these rows.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use anchorite_model::sql::{Dialect, StatementKind};
+use anchorite_model::{Case, Outcome, Rows, Run, SessionIndex, Statement, Step, Value};
+
+use super::literal::literal;
+use super::shape::generated_columns;
+
+/// What a statement did to one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    /// How many rows the server counted: 0 or 1.
+    pub affected: u64,
+    /// The row afterwards; `None` = deleted.
+    pub values: Option<Vec<Value>>,
+}
+
+/// Rows by number of their table.
+pub type Contents = BTreeMap<usize, Vec<Vec<Value>>>;
+
+/// What a statement did to given contents: affected rows and what is there afterwards.
+pub type After = (u64, Vec<(String, Rows)>);
+
+/// Runs statements on contents of its own choice.
+pub struct Evaluator<'r> {
+    run: &'r Run,
+    ddl: Vec<Statement>,
+    generated: HashSet<(String, String)>,
+    /// The tables in the order of their creation, so that parents are filled first.
+    filling_order: Vec<usize>,
+    known: HashMap<String, Result<After, String>>,
+}
+
+impl<'r> Evaluator<'r> {
+    /// An evaluator for the tables of a run; or why there cannot be one.
+    pub fn new(run: &'r Run) -> Result<Self, String> {
+        let kinds = run.case.setup.iter().map(|statement| StatementKind::of(&statement.sql));
+        let mut ddl = Vec::new();
+        for (statement, kind) in run.case.setup.iter().zip(kinds) {
+            match kind {
+                StatementKind::Ddl => ddl.push(statement.clone()),
+                kind if kind.writes() => {}
+                _ => return Err("the set-up does more than to fill tables".to_owned()),
+            }
+        }
+        let dialect = Dialect::of(run.target.product);
+        let created_at = |name: &String| {
+            ddl.iter().position(|statement| {
+                statement.sql.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == name)
+            })
+        };
+        let mut filling_order: Vec<usize> = (0..run.final_state.len()).collect();
+        filling_order.sort_by_key(|&table| created_at(&run.final_state[table].0));
+        let generated = generated_columns(&ddl, dialect);
+        Ok(Self { run, ddl, generated, filling_order, known: HashMap::new() })
+    }
+
+    /// What the statement does to the only row of a table, others being as given.
+    pub fn on_row<E>(
+        &mut self,
+        session: SessionIndex,
+        sql: &str,
+        table: usize,
+        row: &[Value],
+        others: &Contents,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Result<Result<Effect, String>, E> {
+        let mut contents = others.clone();
+        contents.insert(table, vec![row.to_vec()]);
+        let after = match self.on(session, sql, &contents, rehearse)? {
+            Ok(after) => after,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        for (other, (_, rows)) in after.1.iter().enumerate().filter(|(other, _)| *other != table) {
+            if rows.rows.len() != contents.get(&other).map_or(0, Vec::len) {
+                return Ok(Err("a write changes a second table".to_owned()));
+            }
+        }
+        let left = &after.1[table].1.rows;
+        Ok(match left.len() {
+            0 | 1 => Ok(Effect { affected: after.0, values: left.first().cloned() }),
+            _ => Err("a write makes two rows of one".to_owned()),
+        })
+    }
+
+    /// What the statement does to these contents.
+    pub fn on<E>(
+        &mut self,
+        session: SessionIndex,
+        sql: &str,
+        contents: &Contents,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Result<Result<After, String>, E> {
+        let mut statements = self.filling(contents);
+        statements.push(sql.to_owned());
+        let key = statements.join(";\n");
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let step = |sql: String| Step { session, statement: Statement { sql, line: 0 } };
+        let case = Case {
+            setup: self.ddl.clone(),
+            steps: statements.into_iter().map(step).collect(),
+            check: Vec::new(),
+            ..self.run.case.clone()
+        };
+        let rehearsal = rehearse(&case)?;
+        let after = read(&rehearsal);
+        self.known.insert(key, after.clone());
+        Ok(after)
+    }
+
+    fn filling(&self, contents: &Contents) -> Vec<String> {
+        let product = self.run.target.product;
+        let mut statements = Vec::new();
+        for table in &self.filling_order {
+            let Some(rows) = contents.get(table).filter(|rows| !rows.is_empty()) else { continue };
+            let (name, shape) = &self.run.final_state[*table];
+            let given: Vec<usize> = (0..shape.columns.len())
+                .filter(|&at| !self.generated.contains(&(name.clone(), shape.columns[at].clone())))
+                .collect();
+            let columns: Vec<&str> = given.iter().map(|&at| shape.columns[at].as_str()).collect();
+            let tuples: Vec<String> = rows
+                .iter()
+                .map(|row| {
+                    let cells: Vec<String> =
+                        given.iter().map(|&at| literal(&row[at], product)).collect();
+                    format!("({})", cells.join(", "))
+                })
+                .collect();
+            statements.push(format!(
+                "INSERT INTO {name} ({}) VALUES {}",
+                columns.join(", "),
+                tuples.join(", ")
+            ));
+        }
+        statements
+    }
+}
+
+fn read(rehearsal: &Run) -> Result<After, String> {
+    let failed = rehearsal.events.iter().find_map(|event| match &event.outcome {
+        Outcome::Error(error) => Some(&error.message),
+        _ => None,
+    });
+    if let Some(message) = failed {
+        return Err(format!("a statement fails on a single row: {message}"));
+    }
+    match rehearsal.events.last().map(|event| &event.outcome) {
+        Some(Outcome::Ok(answer)) => {
+            Ok((answer.affected.unwrap_or(0), rehearsal.final_state.clone()))
+        }
+        _ => Err("a statement on a single row was not answered".to_owned()),
+    }
+}

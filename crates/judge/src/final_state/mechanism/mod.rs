@@ -1,0 +1,149 @@
+//! What the documented mechanism makes of a run that no serial order explains, row by row.
+//!
+//! Idea: below serializable a write may see some rows as they were before another transaction and some as
+//! they are after it, and the vendors document how. So the run is followed once more, statement by
+//! statement in the order in which they ended, with the versions of every row. For each row that a write
+//! could see, the versions that it could see while it ran are known:
+//!
+//! * it matches all of them: the write must change the row, whatever the timing;
+//! * it matches none of them: the write must leave it alone;
+//! * it matches some: either may happen, and leaving it alone is a *deviation* that needs a documented
+//!   exception (`semi-consistent-read`, `no-gap-locks`, …).
+//!
+//! A new version is always made from the latest one, because the row is locked by then. If some choice
+//! gives the affected counts and the final state that were observed, the deviations in it are the
+//! explanation; if none does, the run is wrong. So an exception excuses only what it is about.
+//!
+//! Source: Troc's views, reduced to writes; the must/may rule is ours. What a statement does with a row is
+//! asked of the DBMS itself, by running the statement on a table with just that row.
+//!
+//! Assumption: a write's effect on a row depends on that row and, through subqueries, on other tables.
+//! Blind spot: subqueries on the written table itself, several written tables, cascades, DDL in the
+//! schedule: there it says that it cannot tell.
+
+mod evaluate;
+mod literal;
+mod shape;
+mod simulate;
+mod state;
+
+use anchorite_claims::{Deviation, DocumentedWrites, Exception};
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Case, Outcome, Run};
+
+use super::compare::abridged;
+use super::transactions::Transaction;
+use evaluate::Evaluator;
+use simulate::{Course, Simulation};
+
+/// What the mechanism says.
+pub enum Explanation<'c> {
+    /// It gives just what was observed.
+    Documented {
+        /// The exception that is needed.
+        exception: &'c Exception,
+        /// Where it is needed, a sentence each.
+        because: Vec<String>,
+    },
+    /// It cannot give what was observed.
+    Impossible(Vec<String>),
+    /// The run has something in it that is not followed.
+    CannotTell(String),
+}
+
+/// Looks for a course of events within the documented mechanism that ends as the run did.
+pub fn explain<'c, E>(
+    run: &Run,
+    transactions: &[Transaction<'_>],
+    documented: &DocumentedWrites<'c>,
+    rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+) -> Result<Explanation<'c>, E> {
+    let committed: Vec<&Transaction<'_>> =
+        transactions.iter().filter(|transaction| transaction.committed).collect();
+    let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
+    if writes.any(|statement| statement.kind == StatementKind::Ddl) {
+        return Ok(Explanation::CannotTell("there is DDL in the schedule".to_owned()));
+    }
+    let mut evaluator = match Evaluator::new(run) {
+        Ok(evaluator) => evaluator,
+        Err(reason) => return Ok(Explanation::CannotTell(reason)),
+    };
+    let initial = rehearse(&Case { steps: Vec::new(), check: Vec::new(), ..run.case.clone() })?;
+    let simulation = Simulation::new(run, &committed, documented);
+    let courses = simulation.courses(&initial.final_state, &mut evaluator, rehearse)?;
+    Ok(match courses {
+        Ok(courses) => conclude(run, &courses, documented),
+        Err(reason) => Explanation::CannotTell(reason),
+    })
+}
+
+fn conclude<'c>(
+    run: &Run,
+    courses: &[Course],
+    documented: &DocumentedWrites<'c>,
+) -> Explanation<'c> {
+    let arrived = courses.iter().filter(|course| course.failure.is_none());
+    for course in arrived.clone() {
+        if let Some((exception, because)) = excuse(run, course, documented) {
+            return Explanation::Documented { exception, because };
+        }
+    }
+    if let Some(course) = arrived.clone().next() {
+        return Explanation::Impossible(
+            course.deviations.iter().map(|deviation| deviation.sentence(run)).collect(),
+        );
+    }
+    if released_together(run) {
+        let reason = "several statements were set free at once, and who came first is not known";
+        return Explanation::CannotTell(reason.to_owned());
+    }
+    let because = courses.iter().filter_map(|course| course.failure.clone()).take(1).collect();
+    Explanation::Impossible(because)
+}
+
+/// The exception for every deviation of a course; without any, that another transaction committed between
+/// two statements is what no serial order gives.
+fn excuse<'c>(
+    run: &Run,
+    course: &Course,
+    documented: &DocumentedWrites<'c>,
+) -> Option<(&'c Exception, Vec<String>)> {
+    if course.deviations.is_empty() {
+        let exception =
+            documented.exceptions.iter().find(|e| e.rows.contains(&Deviation::Between))?;
+        let because = "each statement by itself did what it should, but a transaction committed between two \
+             statements of another one";
+        return Some((exception, vec![because.to_owned(), exception_sentence(exception)]));
+    }
+    let mut exceptions = Vec::new();
+    for deviation in &course.deviations {
+        exceptions.push(documented.excuse(deviation.word, deviation.kind)?);
+    }
+    let mut because: Vec<String> =
+        course.deviations.iter().map(|deviation| deviation.sentence(run)).collect();
+    because.push(exception_sentence(exceptions[0]));
+    Some((exceptions[0], because))
+}
+
+fn exception_sentence(exception: &Exception) -> String {
+    format!("documented as {}: {} ({})", exception.name, exception.says, exception.url)
+}
+
+fn released_together(run: &Run) -> bool {
+    let resumed = |outcome: &Outcome| matches!(outcome, Outcome::Resumed(_));
+    run.events.windows(2).any(|pair| resumed(&pair[0].outcome) && resumed(&pair[1].outcome))
+}
+
+impl simulate::LeftAlone {
+    fn sentence(&self, run: &Run) -> String {
+        let sql = &run.case.steps[self.n - 1].statement.sql;
+        let when = match self.kind {
+            Deviation::Locked => {
+                "which another transaction had changed and not yet committed when it began"
+            }
+            Deviation::Passed => "which another transaction changed after it had begun",
+            Deviation::Between => "which another transaction committed in between",
+        };
+        format!("step {} ({}) left {} alone, {when}", self.n, abridged(sql), self.row)
+    }
+}

@@ -1,0 +1,135 @@
+//! The versions of every row while a run is followed.
+
+use std::collections::BTreeMap;
+
+use anchorite_model::{Rows, Value};
+
+/// Number of a transaction among the committed ones.
+pub type Writer = usize;
+
+/// One version of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// The values; `None` = deleted.
+    pub values: Option<Vec<Value>>,
+    /// Who made it; `None` = the set-up.
+    pub writer: Option<Writer>,
+    /// Index of the event at which the statement that made it was answered.
+    pub made: usize,
+    /// Index of the event at which its transaction committed; `None` = not yet.
+    pub committed: Option<usize>,
+}
+
+/// One row through its life; it stays the same row when its key changes.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The table.
+    pub table: usize,
+    /// Its versions, oldest first.
+    pub versions: Vec<Version>,
+}
+
+impl Row {
+    /// A row that begins with this version.
+    pub fn new(table: usize, version: Version) -> Self {
+        Self { table, versions: vec![version] }
+    }
+
+    /// The version that a transaction has made itself.
+    pub fn own(&self, writer: Writer) -> Option<&Version> {
+        self.versions
+            .iter()
+            .rev()
+            .find(|version| version.writer == Some(writer) && version.committed.is_none())
+    }
+
+    /// The latest version that was committed at this event or before.
+    pub fn committed_at(&self, event: usize) -> Option<&Version> {
+        self.versions
+            .iter()
+            .rev()
+            .filter(|version| version.committed.is_some_and(|at| at <= event))
+            .max_by_key(|version| version.committed)
+    }
+
+    /// The versions that were committed after the first and not after the second event, oldest first.
+    pub fn committed_between(&self, after: usize, until: usize) -> Vec<&Version> {
+        let mut found: Vec<_> = self
+            .versions
+            .iter()
+            .filter(|version| version.committed.is_some_and(|at| at > after && at <= until))
+            .collect();
+        found.sort_by_key(|version| version.committed);
+        found
+    }
+
+    /// The versions that somebody else has made and not committed.
+    pub fn held_by_others(&self, writer: Writer) -> impl Iterator<Item = &Version> {
+        self.versions
+            .iter()
+            .filter(move |version| version.committed.is_none() && version.writer != Some(writer))
+    }
+
+    /// What a transaction sees of it at an event.
+    pub fn visible(&self, writer: Writer, event: usize) -> Option<&Vec<Value>> {
+        let version = self.own(writer).or_else(|| self.committed_at(event))?;
+        version.values.as_ref()
+    }
+}
+
+/// All rows.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// The tables' names, in the order of the final state.
+    pub tables: Vec<String>,
+    /// The rows of all tables.
+    pub rows: Vec<Row>,
+}
+
+impl State {
+    /// The state after the set-up.
+    pub fn initial(tables: &[(String, Rows)]) -> Self {
+        let names = tables.iter().map(|(name, _)| name.clone()).collect();
+        let rows = tables.iter().enumerate().flat_map(|(table, (_, rows))| {
+            rows.rows.iter().map(move |values| {
+                let values = Some(values.clone());
+                Row::new(table, Version { values, writer: None, made: 0, committed: Some(0) })
+            })
+        });
+        Self { tables: names, rows: rows.collect() }
+    }
+
+    /// Marks what a transaction has written as committed.
+    pub fn commit(&mut self, writer: Writer, event: usize) {
+        for row in &mut self.rows {
+            for version in &mut row.versions {
+                if version.writer == Some(writer) && version.committed.is_none() {
+                    version.committed = Some(event);
+                }
+            }
+        }
+    }
+
+    /// Everything that a transaction sees at an event, by table.
+    pub fn view(&self, writer: Writer, event: usize) -> BTreeMap<usize, Vec<Vec<Value>>> {
+        let mut view: BTreeMap<usize, Vec<Vec<Value>>> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some(values) = row.visible(writer, event) {
+                view.entry(row.table).or_default().push(values.clone());
+            }
+        }
+        view
+    }
+
+    /// What is left in a table when everything has ended, sorted.
+    pub fn committed_rows(&self, table: usize) -> Vec<&Vec<Value>> {
+        let mut rows: Vec<_> = self
+            .rows
+            .iter()
+            .filter(|row| row.table == table)
+            .filter_map(|row| row.committed_at(usize::MAX)?.values.as_ref())
+            .collect();
+        rows.sort();
+        rows
+    }
+}

@@ -1,0 +1,82 @@
+//! The serial orders that may explain a run.
+//!
+//! Idea: a serial order must keep each session's order, and what was finished before something else began. Where
+//! the claim says that everything a write looks at stays locked until the end, the writers' order is that of
+//! their commits; transactions that only read may stand anywhere between.
+//! Autocommit statements that one COMMIT set free at the same moment answer in an order that says nothing
+//! about who came first, so both orders count.
+
+use anchorite_claims::SerialOrder;
+use anchorite_model::{Outcome, Run};
+
+use super::transactions::Transaction;
+
+/// More orders than this are not tried (five transactions have at most 120).
+pub const MOST_ORDERS: usize = 120;
+
+/// The orders, as lists of indices, nearest to the order of the ends first; and whether these are all.
+pub fn orders(
+    run: &Run,
+    transactions: &[&Transaction<'_>],
+    order: SerialOrder,
+) -> (Vec<Vec<usize>>, bool) {
+    let count = transactions.len();
+    let batches = batches(run);
+    let must_precede = |a: usize, b: usize| {
+        let (first, second) = (transactions[a], transactions[b]);
+        let sequential = first.ended < second.began
+            || (first.session == second.session && first.ended < second.ended);
+        let by_commit = order == SerialOrder::Commit
+            && first.is_writer()
+            && second.is_writer()
+            && first.ended < second.ended
+            && batches.get(first.ended) != batches.get(second.ended);
+        sequential || by_commit
+    };
+    let predecessors: Vec<Vec<usize>> = (0..count)
+        .map(|b| (0..count).filter(|&a| a != b && must_precede(a, b)).collect())
+        .collect();
+    let mut found = Vec::new();
+    let complete = extend(&predecessors, &mut Vec::new(), &mut found);
+    (found, complete)
+}
+
+/// All linear extensions, depth first; false if there are too many.
+fn extend(
+    predecessors: &[Vec<usize>],
+    prefix: &mut Vec<usize>,
+    found: &mut Vec<Vec<usize>>,
+) -> bool {
+    if prefix.len() == predecessors.len() {
+        found.push(prefix.clone());
+        return true;
+    }
+    for next in 0..predecessors.len() {
+        let ready = !prefix.contains(&next)
+            && predecessors[next].iter().all(|before| prefix.contains(before));
+        if ready {
+            if found.len() >= MOST_ORDERS {
+                return false;
+            }
+            prefix.push(next);
+            let complete = extend(predecessors, prefix, found);
+            prefix.pop();
+            if !complete {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// For each event the number of the submission that brought it about.
+fn batches(run: &Run) -> Vec<usize> {
+    let mut batch = 0;
+    run.events
+        .iter()
+        .map(|event| {
+            batch += usize::from(!matches!(event.outcome, Outcome::Resumed(_)));
+            batch
+        })
+        .collect()
+}

@@ -1,0 +1,72 @@
+//! Serial schedules as cases: the same sessions and statements, one transaction after the other.
+//!
+//! Two forms (WriteCheck's tx-WSS and stmt-WSS): as transactions, or each statement on its own without BEGIN,
+//! COMMIT and what a ROLLBACK TO took back. Statements that were refused because of others (deadlock, lock
+//! time-out) left no trace and are left out; statements that failed for their own sake must fail again.
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Case, Run, Statement, Step};
+
+use super::transactions::{Performed, Transaction};
+
+/// How a serial order is performed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As transactions.
+    Transactions,
+    /// Statement by statement.
+    Statements,
+}
+
+/// A serial schedule to run, and which statements of the run its steps are.
+pub struct Replay {
+    /// What to run.
+    pub case: Case,
+    /// For each step the number of the statement in the run; `None` for BEGIN, COMMIT and the like.
+    pub origins: Vec<Option<usize>>,
+}
+
+/// The schedule for these transactions in this order. Reads are kept where they are compared.
+pub fn replay(run: &Run, order: &[&Transaction<'_>], form: Form, keep_reads: bool) -> Replay {
+    let mut steps = Vec::new();
+    let mut origins = Vec::new();
+    for transaction in order {
+        let mut push = |sql: &str, origin: Option<usize>| {
+            let statement = Statement { sql: sql.to_owned(), line: 0 };
+            steps.push(Step { session: transaction.session, statement });
+            origins.push(origin);
+        };
+        let begin = transaction.begin.filter(|_| form == Form::Transactions);
+        if let Some(begin) = begin {
+            push(begin, None);
+        }
+        for statement in &transaction.statements {
+            if belongs(statement, form, keep_reads) {
+                push(statement.sql, compared(statement).then_some(statement.n));
+            }
+        }
+        if begin.is_some() {
+            push("COMMIT", None);
+        }
+    }
+    let case = Case { steps, check: Vec::new(), ..run.case.clone() };
+    Replay { case, origins }
+}
+
+fn belongs(statement: &Performed<'_>, form: Form, keep_reads: bool) -> bool {
+    if statement.was_refused() {
+        return false;
+    }
+    match statement.kind {
+        StatementKind::Select { .. } => keep_reads && form == Form::Transactions,
+        StatementKind::Savepoint(_) | StatementKind::RollbackTo(_) | StatementKind::Release(_) => {
+            form == Form::Transactions
+        }
+        _ => form == Form::Transactions || !statement.undone,
+    }
+}
+
+/// Whether its answer is compared: its own effect is part of the serial order.
+fn compared(statement: &Performed<'_>) -> bool {
+    statement.is_write() || matches!(statement.kind, StatementKind::Select { .. })
+}

@@ -1,0 +1,273 @@
+//! The transactions of a run: which statements belong to which, and what became of them.
+//!
+//! Idea: a COMMIT that was answered is no proof that anything was committed (a deadlock's victim, a failed
+//! transaction on PostgreSQL), a DDL statement may commit what went before (MySQL and its kin), a ROLLBACK
+//! TO takes statements back. So each session's events are followed from statement to statement.
+//!
+//! Assumption: transactions are begun and ended by statements of their own or by DDL. Where a session does
+//! something else (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, SessionIndex};
+
+/// A statement as it was performed.
+#[derive(Debug, Clone)]
+pub struct Performed<'r> {
+    /// Its number in the schedule, 1-based.
+    pub n: usize,
+    /// Its text.
+    pub sql: &'r str,
+    /// Its kind.
+    pub kind: StatementKind,
+    /// What the server said.
+    pub reply: Result<&'r Answer, &'r DbError>,
+    /// Index of the event at which it was sent.
+    pub start: usize,
+    /// Index of the event at which it was answered.
+    pub end: usize,
+    /// Taken back by a ROLLBACK TO.
+    pub undone: bool,
+}
+
+impl Performed<'_> {
+    /// Whether it failed for a reason that another schedule would not give it, and so left no trace.
+    pub fn was_refused(&self) -> bool {
+        let concurrency = [
+            ErrorClass::Deadlock,
+            ErrorClass::Serialization,
+            ErrorClass::LockTimeout,
+            ErrorClass::Conflict,
+        ];
+        matches!(self.reply, Err(error) if concurrency.contains(&error.class))
+    }
+
+    /// Whether it changes rows or tables.
+    pub fn is_write(&self) -> bool {
+        self.kind.writes() || self.kind == StatementKind::Ddl
+    }
+}
+
+/// One transaction: BEGIN to its end, or a single statement outside of one.
+#[derive(Debug, Clone)]
+pub struct Transaction<'r> {
+    /// Whose it is.
+    pub session: SessionIndex,
+    /// Its name in sentences: the session's, with a number where it has several.
+    pub name: String,
+    /// The text of its BEGIN; `None` for a single statement.
+    pub begin: Option<&'r str>,
+    /// Its statements, without BEGIN and the end.
+    pub statements: Vec<Performed<'r>>,
+    /// Whether it committed.
+    pub committed: bool,
+    /// Index of its first event.
+    pub began: usize,
+    /// Index of the event that ended it.
+    pub ended: usize,
+}
+
+impl Transaction<'_> {
+    /// Whether it tried to write anything.
+    pub fn is_writer(&self) -> bool {
+        self.statements.iter().any(|statement| statement.is_write() && !statement.was_refused())
+    }
+
+    /// Whether it read anything on its own account.
+    pub fn is_reader(&self) -> bool {
+        let reads = |kind: &StatementKind| matches!(kind, StatementKind::Select { .. });
+        self.statements.iter().any(|statement| reads(&statement.kind) && statement.reply.is_ok())
+    }
+}
+
+/// The transactions of a run in the order of their ends, or why it cannot be told.
+pub fn transactions(run: &Run) -> Result<Vec<Transaction<'_>>, String> {
+    let mut all = Vec::new();
+    for session in 0..run.sessions.len() {
+        let mut of_session = Follower::new(run, session).follow()?;
+        let name = &run.sessions[session].name;
+        let several = of_session.len() > 1;
+        for (number, transaction) in (1..).zip(&mut of_session) {
+            transaction.name = if several { format!("{name}#{number}") } else { name.clone() };
+        }
+        all.extend(of_session);
+    }
+    all.sort_by_key(|transaction| transaction.ended);
+    Ok(all)
+}
+
+struct Follower<'r> {
+    run: &'r Run,
+    session: SessionIndex,
+    done: Vec<Transaction<'r>>,
+    open: Option<Open<'r>>,
+}
+
+/// A transaction on its way.
+struct Open<'r> {
+    begin: &'r str,
+    began: usize,
+    statements: Vec<Performed<'r>>,
+    /// Savepoints with the number of statements before them.
+    savepoints: Vec<(String, usize)>,
+    /// An error has taken it away, and the session has not yet ended it.
+    lost: bool,
+}
+
+impl<'r> Follower<'r> {
+    fn new(run: &'r Run, session: SessionIndex) -> Self {
+        Self { run, session, done: Vec::new(), open: None }
+    }
+
+    fn follow(mut self) -> Result<Vec<Transaction<'r>>, String> {
+        let mut starts = std::collections::HashMap::new();
+        for (index, event) in self.run.events.iter().enumerate() {
+            if event.session != self.session {
+                continue;
+            }
+            let start = *starts.entry(event.n).or_insert(index);
+            let reply = match &event.outcome {
+                Outcome::Blocked { .. } | Outcome::Skipped { .. } => continue,
+                Outcome::Ok(answer) | Outcome::Resumed(answer) => Ok(answer),
+                Outcome::Error(error) => Err(error),
+            };
+            if matches!(reply, Err(error) if error.class == ErrorClass::ConnectionLost) {
+                return Err(format!("the connection of {} was lost", self.name()));
+            }
+            let kind = StatementKind::of(&event.sql);
+            self.take(Performed {
+                n: event.n,
+                sql: &event.sql,
+                kind,
+                reply,
+                start,
+                end: index,
+                undone: false,
+            })?;
+        }
+        let last = self.run.events.len();
+        self.close(false, last);
+        Ok(self.done)
+    }
+
+    fn name(&self) -> &str {
+        &self.run.sessions[self.session].name
+    }
+
+    fn take(&mut self, statement: Performed<'r>) -> Result<(), String> {
+        match (&statement.kind, statement.reply) {
+            (StatementKind::Begin, Ok(_)) if self.open.is_some() => {
+                Err(format!("{} begins a transaction inside another one", self.name()))
+            }
+            (StatementKind::Begin, Ok(_)) => {
+                let (begin, began) = (statement.sql, statement.start);
+                self.open = Some(Open {
+                    begin,
+                    began,
+                    statements: Vec::new(),
+                    savepoints: Vec::new(),
+                    lost: false,
+                });
+                Ok(())
+            }
+            (StatementKind::Begin, Err(_)) => Ok(()),
+            (StatementKind::Commit { chain } | StatementKind::Rollback { chain }, _) if *chain => {
+                Err(format!("{} chains transactions", self.name()))
+            }
+            (StatementKind::Commit { .. }, Ok(answer)) => {
+                let refused = answer.tag.as_deref().is_some_and(|tag| tag == "ROLLBACK");
+                let lost = self.open.as_ref().is_some_and(|open| open.lost);
+                self.close(!refused && !lost, statement.end);
+                Ok(())
+            }
+            (StatementKind::Rollback { .. }, Ok(_)) => {
+                self.close(false, statement.end);
+                Ok(())
+            }
+            (StatementKind::Commit { .. } | StatementKind::Rollback { .. }, Err(error)) => {
+                if error.transaction_gone {
+                    self.close(false, statement.end);
+                }
+                Ok(())
+            }
+            (StatementKind::SetCommand | StatementKind::Other, _) => {
+                let word = statement.sql.split_whitespace().next().unwrap_or_default();
+                Err(format!("{} does something that is not followed: {word}", self.name()))
+            }
+            _ if self.open.is_some() => {
+                self.take_inside(statement);
+                Ok(())
+            }
+            (StatementKind::Savepoint(_), Ok(_)) if self.run.target.product == Product::Sqlite => {
+                Err(format!("{} begins a transaction by a SAVEPOINT", self.name()))
+            }
+            (
+                StatementKind::Savepoint(_)
+                | StatementKind::RollbackTo(_)
+                | StatementKind::Release(_),
+                _,
+            ) => Ok(()),
+            _ => {
+                self.single(statement);
+                Ok(())
+            }
+        }
+    }
+
+    fn take_inside(&mut self, statement: Performed<'r>) {
+        if statement.kind == StatementKind::Ddl && commits_before_ddl(self.run.target.product) {
+            self.close(true, statement.start);
+            self.single(statement);
+            return;
+        }
+        let Some(open) = self.open.as_mut() else { return };
+        match (&statement.kind, statement.reply) {
+            (StatementKind::Savepoint(name), Ok(_)) => {
+                let count = open.statements.len();
+                open.savepoints.push((name.clone(), count));
+            }
+            (StatementKind::RollbackTo(name), Ok(_)) => {
+                let found = open.savepoints.iter().rposition(|(known, _)| known == name);
+                if let Some(at) = found {
+                    open.savepoints.truncate(at + 1);
+                    let kept = open.savepoints[at].1;
+                    open.statements[kept..].iter_mut().for_each(|taken| taken.undone = true);
+                    open.lost = false;
+                }
+            }
+            (_, Err(error)) => open.lost |= error.transaction_gone,
+            _ => {}
+        }
+        open.statements.push(statement);
+    }
+
+    fn single(&mut self, statement: Performed<'r>) {
+        self.done.push(Transaction {
+            session: self.session,
+            name: String::new(),
+            begin: None,
+            committed: statement.reply.is_ok(),
+            began: statement.start,
+            ended: statement.end,
+            statements: vec![statement],
+        });
+    }
+
+    fn close(&mut self, committed: bool, ended: usize) {
+        let Some(open) = self.open.take() else { return };
+        self.done.push(Transaction {
+            session: self.session,
+            name: String::new(),
+            begin: Some(open.begin),
+            statements: open.statements,
+            committed: committed && !open.lost,
+            began: open.began,
+            ended,
+        });
+    }
+}
+
+/// Whether DDL first commits the transaction that it stands in.
+/// See <https://dev.mysql.com/doc/refman/8.4/en/implicit-commit.html>.
+fn commits_before_ddl(product: Product) -> bool {
+    matches!(product, Product::Mysql | Product::Mariadb | Product::Tidb)
+}
