@@ -12,6 +12,7 @@
 //! * [`probe`]: the classic anomalies: possible, or prevented, and how.
 
 pub mod condition;
+pub mod expect;
 pub mod fate;
 pub mod final_state;
 pub mod header;

@@ -1,0 +1,78 @@
+//! Cases that say which verdict they expect (`-- expect:`) get it, on every target that they are for.
+//!
+//! Embedded SQLite always runs; servers are the URLs in `ANCHORITE_TEST_URLS`.
+
+#![allow(clippy::print_stdout, reason = "tests tell what they did")]
+
+use std::path::{Path, PathBuf};
+
+use anchorite_claims::Claims;
+use anchorite_hunt::Trial;
+use anchorite_judge::Oracle;
+use anchorite_judge::expect::expectations;
+use anchorite_model::Case;
+use anchorite_stage::{FreshTables, RunOptions};
+use anchorite_target::{Target, open};
+
+fn case_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the folder can be listed") {
+        let path = entry.expect("the folder can be listed").path();
+        if path.is_dir() {
+            case_files(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let mut files = Vec::new();
+    case_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases"), &mut files);
+    files.sort();
+    let read = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file).expect("a case is readable");
+        let name = file.file_stem().expect("a case has a name").to_string_lossy();
+        Case::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    files.iter().map(read).filter(|case| !case.header.expect.is_empty()).collect()
+}
+
+/// Judges one case where it is meant to run; gives what came out otherwise than expected.
+fn contradictions(target: &dyn Target, case: &Case) -> Vec<String> {
+    let product = target.info().product;
+    let expected = expectations(case).unwrap_or_else(|error| panic!("{error}"));
+    let targets = &case.header.targets;
+    if !targets.is_empty() && !targets.contains(&product) {
+        return Vec::new();
+    }
+    let claims = Claims::for_product(product);
+    let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
+    let mut runner = FreshTables { target, options: RunOptions::default() };
+    let tried = trial.hold(&mut runner, case, None).unwrap_or_else(|error| panic!("{error}"));
+    expected
+        .iter()
+        .filter(|line| line.concerns(target.info()))
+        .filter(|line| !tried.judgements.iter().any(|judgement| line.is_met_by(judgement)))
+        .map(|line| {
+            let info = target.info();
+            format!("{} on {info}: expected {line:?}, got {:?}", case.name, tried.judgements)
+        })
+        .collect()
+}
+
+#[test]
+fn cases_get_the_verdicts_that_they_expect() {
+    let urls = std::env::var("ANCHORITE_TEST_URLS").unwrap_or_default();
+    if urls.trim().is_empty() {
+        println!("skipped: ANCHORITE_TEST_URLS names no server; only SQLite is tested");
+    }
+    let cases = cases();
+    assert!(cases.len() >= 10, "{}", cases.len());
+    for text in std::iter::once("sqlite").chain(urls.split_whitespace()) {
+        let target = open(text).unwrap_or_else(|error| panic!("{error}"));
+        let wrong: Vec<String> =
+            cases.iter().flat_map(|case| contradictions(target.as_ref(), case)).collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        println!("{}: {} cases with expectations", target.info(), cases.len());
+    }
+}
