@@ -21,11 +21,24 @@
 //! Blind spot: subqueries on the written table itself, several written tables, cascades, DDL in the
 //! schedule: there it says that it cannot tell.
 
+mod change;
 mod evaluate;
+mod insert;
 mod literal;
 mod shape;
 mod simulate;
 mod state;
+
+/// Takes the value out of a double result, or returns the inner error.
+macro_rules! inner {
+    ($value:expr) => {
+        match $value? {
+            Ok(value) => value,
+            Err(reason) => return Ok(Err(reason)),
+        }
+    };
+}
+use inner;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception};
 use anchorite_model::sql::StatementKind;

@@ -3,18 +3,17 @@
 
 use anchorite_claims::{Deviation, DocumentedWrites, WriteView, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
-use anchorite_model::{Case, Rows, Run};
+use anchorite_model::{Case, Rows, Run, Value};
 
-use super::evaluate::{Contents, Effect, Evaluator};
-use super::shape::{WriteShape, write_shape};
-use super::state::{Row, State, Version, Writer};
-use crate::final_state::compare::{abridged, spelled, tuple};
+use super::evaluate::Evaluator;
+use super::inner;
+use super::shape::write_shape;
+use super::state::{State, Version, Writer};
+use crate::final_state::compare::{abridged, spelled};
 use crate::final_state::transactions::{Performed, Transaction};
 
 /// More courses than this are not followed.
 const MOST_COURSES: usize = 64;
-/// More rows than this with two possible fates in one statement are not followed.
-const MOST_CHOICES: usize = 6;
 
 /// A row that a write left alone although its latest version matches.
 #[derive(Debug, Clone)]
@@ -41,8 +40,8 @@ pub struct Course {
 /// What to follow.
 pub struct Simulation<'a, 'r> {
     run: &'r Run,
-    committed: &'a [&'a Transaction<'r>],
-    sees: WriteView,
+    pub(super) committed: &'a [&'a Transaction<'r>],
+    pub(super) sees: WriteView,
     dialect: Dialect,
     actions: Vec<Action>,
 }
@@ -53,24 +52,7 @@ enum Action {
     Commit { writer: Writer },
 }
 
-/// What may become of one row.
-enum Fate {
-    Left,
-    Deviating(Deviation),
-    Changed(Effect),
-}
-
-type Outer<T, E> = Result<Result<T, String>, E>;
-
-/// Takes the value out of a double result, or returns the inner error.
-macro_rules! inner {
-    ($value:expr) => {
-        match $value? {
-            Ok(value) => value,
-            Err(reason) => return Ok(Err(reason)),
-        }
-    };
-}
+pub(super) type Outer<T, E> = Result<Result<T, String>, E>;
 
 impl<'a, 'r> Simulation<'a, 'r> {
     /// Prepares to follow these transactions.
@@ -174,180 +156,27 @@ impl<'a, 'r> Simulation<'a, 'r> {
         })
     }
 
-    /// The states that an UPDATE or DELETE may lead to.
-    fn change<E>(
-        &self,
-        state: &State,
-        writer: Writer,
-        statement: &Performed<'r>,
-        shape: &WriteShape,
-        evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Branches, E> {
-        let Some(table) = state.tables.iter().position(|name| *name == shape.table) else {
-            return Ok(Err(format!("there is no table {} at the end", shape.table)));
-        };
-        if shape.names_table_again {
-            return Ok(Err("a write reads the table that it writes".to_owned()));
-        }
-        let mut fates: Vec<(usize, Vec<Fate>)> = Vec::new();
-        for (index, row) in state.rows.iter().enumerate().filter(|(_, row)| row.table == table) {
-            let situation = Situation { state, row, table, writer, statement, shape };
-            let fate = inner!(self.fates(&situation, evaluator, rehearse));
-            fates.push((index, fate));
-        }
-        if fates.iter().filter(|(_, fate)| fate.len() > 1).count() > MOST_CHOICES {
-            return Ok(Err("too many rows may be judged either way".to_owned()));
-        }
-        let observed = statement.reply.ok().and_then(|answer| answer.affected);
-        let certain = fates.iter().filter_map(|(index, fate)| {
-            let changed = matches!(fate.as_slice(), [Fate::Changed(_)]);
-            state.rows[*index].visible(writer, statement.end).filter(|_| changed).map(|v| tuple(v))
-        });
-        let certain = certain.collect();
-        let next = combinations(state, &fates, writer, statement, observed);
-        Ok(Ok(Branches { next, certain }))
-    }
-
-    /// What may become of one row under one statement.
-    fn fates<E>(
-        &self,
-        situation: &Situation<'_, 'r>,
-        evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Vec<Fate>, E> {
-        let Situation { state, row, writer, statement, .. } = *situation;
+    /// What a write of this transaction sees, and the event from which on it sees it.
+    pub(super) fn view_of(&self, writer: Writer, statement: &Performed<'_>) -> (WriteView, usize) {
         let transaction = self.committed[writer];
         let optimistic = transaction
             .begin
             .is_some_and(|begin| begin.to_ascii_uppercase().contains("OPTIMISTIC"));
-        let sees = if optimistic { WriteView::TransactionSnapshot } else { self.sees };
-        let begin = match sees {
-            WriteView::TransactionSnapshot if optimistic => transaction.began,
-            WriteView::TransactionSnapshot => snapshot_event(transaction),
-            WriteView::Latest | WriteView::StatementSnapshot => statement.start,
-        };
-        let mut versions: Vec<Option<&Version>> = match row.own(writer) {
-            Some(own) => vec![Some(own)],
-            None => vec![row.committed_at(begin)],
-        };
-        if row.own(writer).is_none() {
-            versions.extend(row.committed_between(begin, statement.end).into_iter().map(Some));
+        match self.sees {
+            _ if optimistic => (WriteView::TransactionSnapshot, transaction.began),
+            WriteView::TransactionSnapshot => (self.sees, snapshot_event(transaction)),
+            WriteView::Latest | WriteView::StatementSnapshot => (self.sees, statement.start),
         }
-        let mut views = vec![state.view(writer, begin)];
-        if situation.shape.has_subquery && sees == WriteView::Latest {
-            views.push(state.view(writer, statement.end));
-        }
-        let mut effects = Vec::new();
-        for version in &versions {
-            for view in &views {
-                effects.push(inner!(self.effect(situation, *version, view, evaluator, rehearse)));
-            }
-        }
-        let first = effects.first().cloned().flatten();
-        let last = effects.iter().rev().take(views.len()).find_map(Clone::clone);
-        let changed_since = versions.len() > 1;
-        let deviation = versions.last().copied().flatten().map_or(Deviation::Passed, |version| {
-            if version.made < statement.start { Deviation::Locked } else { Deviation::Passed }
-        });
-        let mut held = false;
-        for version in row.held_by_others(writer) {
-            let effect = self.effect(situation, Some(version), &views[0], evaluator, rehearse);
-            held |= inner!(effect).is_some();
-        }
-        let left = || match (&last, changed_since || views.len() > 1) {
-            (Some(_), true) => Fate::Deviating(deviation),
-            _ if held => Fate::Deviating(Deviation::Locked),
-            _ => Fate::Left,
-        };
-        let must = effects.iter().all(Option::is_some);
-        Ok(Ok(match (sees, last.clone()) {
-            (WriteView::Latest, Some(effect)) if must => vec![Fate::Changed(effect)],
-            (WriteView::Latest, Some(effect)) => vec![Fate::Changed(effect), left()],
-            (WriteView::StatementSnapshot, Some(effect)) if first.is_some() => {
-                vec![Fate::Changed(effect)]
-            }
-            // A row that was changed since the snapshot cannot be written: only an error is right.
-            (WriteView::TransactionSnapshot, _) if first.is_some() && changed_since => Vec::new(),
-            (WriteView::TransactionSnapshot, Some(effect)) if first.is_some() => {
-                vec![Fate::Changed(effect)]
-            }
-            _ => vec![left()],
-        }))
-    }
-
-    /// What the statement does to one version of a row; `None` = nothing.
-    fn effect<E>(
-        &self,
-        situation: &Situation<'_, 'r>,
-        version: Option<&Version>,
-        view: &Contents,
-        evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Option<Effect>, E> {
-        let Some(values) = version.and_then(|version| version.values.as_ref()) else {
-            return Ok(Ok(None));
-        };
-        let mut others = if situation.shape.has_subquery { view.clone() } else { Contents::new() };
-        others.remove(&situation.table);
-        let session = self.committed[situation.writer].session;
-        let sql = situation.statement.sql;
-        let effect =
-            inner!(evaluator.on_row(session, sql, situation.table, values, &others, rehearse));
-        let nothing = effect.affected == 0 && effect.values.as_ref() == Some(values);
-        Ok(Ok((!nothing).then_some(effect)))
-    }
-
-    /// The state after an INSERT or REPLACE, which is carried out on everything that it can see.
-    fn insert<E>(
-        &self,
-        state: &State,
-        writer: Writer,
-        statement: &Performed<'r>,
-        shape: &WriteShape,
-        evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Branches, E> {
-        let Some(table) = state.tables.iter().position(|name| *name == shape.table) else {
-            return Ok(Err(format!("there is no table {} at the end", shape.table)));
-        };
-        let session = self.committed[writer].session;
-        let before = state.view(writer, statement.end);
-        let (affected, after) = inner!(evaluator.on(session, statement.sql, &before, rehearse));
-        let observed = statement.reply.ok().and_then(|answer| answer.affected);
-        let mut gone = before.get(&table).cloned().unwrap_or_default();
-        let mut added = Vec::new();
-        for values in &after[table].1.rows {
-            match gone.iter().position(|old| old == values) {
-                Some(at) => drop(gone.swap_remove(at)),
-                None => added.push(values.clone()),
-            }
-        }
-        if !gone.is_empty() || shape.has_subquery {
-            return Ok(Err(format!(
-                "an INSERT that also reads or replaces rows is not followed: {}",
-                abridged(statement.sql)
-            )));
-        }
-        if observed != Some(affected) {
-            return Ok(Ok(Branches::default()));
-        }
-        let mut next = state.clone();
-        for values in added {
-            let version = made(Some(values), writer, statement);
-            next.rows.push(Row::new(table, version));
-        }
-        Ok(Ok(Branches { next: vec![(next, Vec::new())], certain: Vec::new() }))
     }
 }
 
 /// Where a statement may lead.
 #[derive(Default)]
-struct Branches {
+pub(super) struct Branches {
     /// The states, with the rows that were left alone on the way there.
-    next: Vec<(State, Vec<LeftAlone>)>,
+    pub(super) next: Vec<(State, Vec<LeftAlone>)>,
     /// The rows that it must change in every case, spelled out.
-    certain: Vec<String>,
+    pub(super) certain: Vec<String>,
 }
 
 impl Branches {
@@ -365,19 +194,9 @@ impl Branches {
     }
 }
 
-/// A row, a statement, and everything around them.
-#[derive(Clone, Copy)]
-struct Situation<'s, 'r> {
-    state: &'s State,
-    row: &'s Row,
-    table: usize,
-    writer: Writer,
-    statement: &'s Performed<'r>,
-    shape: &'s WriteShape,
-}
-
-fn made(
-    values: Option<Vec<anchorite_model::Value>>,
+/// A version that a statement makes.
+pub(super) fn made(
+    values: Option<Vec<Value>>,
     writer: Writer,
     statement: &Performed<'_>,
 ) -> Version {
@@ -390,46 +209,4 @@ fn snapshot_event(transaction: &Transaction<'_>) -> usize {
         |kind: &StatementKind| kind.writes() || matches!(kind, StatementKind::Select { .. });
     let first = transaction.statements.iter().find(|statement| looks(&statement.kind));
     first.map_or(transaction.began, |statement| statement.start)
-}
-
-/// Every combination of fates that gives the affected count that was observed.
-fn combinations(
-    state: &State,
-    fates: &[(usize, Vec<Fate>)],
-    writer: Writer,
-    statement: &Performed<'_>,
-    observed: Option<u64>,
-) -> Vec<(State, Vec<LeftAlone>)> {
-    let word = WriteWord::of(&statement.kind).unwrap_or(WriteWord::Update);
-    let mut partial: Vec<(State, Vec<LeftAlone>, u64)> = vec![(state.clone(), Vec::new(), 0)];
-    for (index, choices) in fates {
-        let mut extended = Vec::new();
-        for (state, left, count) in &partial {
-            for choice in choices {
-                let (mut state, mut left) = (state.clone(), left.clone());
-                let row = &mut state.rows[*index];
-                match choice {
-                    Fate::Left => extended.push((state, left, *count)),
-                    Fate::Deviating(kind) => {
-                        let values = row.visible(writer, statement.end);
-                        let row = values.map_or_else(String::new, |values| tuple(values));
-                        left.push(LeftAlone { n: statement.n, word, kind: *kind, row });
-                        extended.push((state, left, *count));
-                    }
-                    // Two uncommitted versions of one row: a dirty write, which nothing excuses.
-                    Fate::Changed(_) if row.held_by_others(writer).next().is_some() => {}
-                    Fate::Changed(effect) => {
-                        row.versions.push(made(effect.values.clone(), writer, statement));
-                        extended.push((state, left, count + effect.affected));
-                    }
-                }
-            }
-        }
-        partial = extended;
-    }
-    partial
-        .into_iter()
-        .filter(|(_, _, count)| observed.is_none_or(|observed| observed == *count))
-        .map(|(state, left, _)| (state, left))
-        .collect()
 }

@@ -1,0 +1,192 @@
+//! What an UPDATE or DELETE may have done: the must/may rule, row by row.
+
+use anchorite_claims::{Deviation, WriteView, WriteWord};
+use anchorite_model::{Case, Run};
+
+use super::evaluate::{Contents, Effect, Evaluator};
+use super::inner;
+use super::shape::WriteShape;
+use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
+use super::state::{Row, State, Version, Writer};
+use crate::final_state::compare::tuple;
+use crate::final_state::transactions::Performed;
+
+/// More rows than this with two possible fates in one statement are not followed.
+const MOST_CHOICES: usize = 6;
+
+/// What may become of one row.
+enum Fate {
+    Left,
+    Deviating(Deviation),
+    Changed(Effect),
+}
+
+/// A row, a statement, and everything around them.
+#[derive(Clone, Copy)]
+struct Situation<'s, 'r> {
+    state: &'s State,
+    row: &'s Row,
+    table: usize,
+    writer: Writer,
+    statement: &'s Performed<'r>,
+    shape: &'s WriteShape,
+}
+
+impl<'r> Simulation<'_, 'r> {
+    /// The states that an UPDATE or DELETE may lead to.
+    pub(super) fn change<E>(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'r>,
+        shape: &WriteShape,
+        evaluator: &mut Evaluator<'r>,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Outer<Branches, E> {
+        let Some(table) = state.tables.iter().position(|name| *name == shape.table) else {
+            return Ok(Err(format!("there is no table {} at the end", shape.table)));
+        };
+        if shape.names_table_again {
+            return Ok(Err("a write reads the table that it writes".to_owned()));
+        }
+        let mut fates: Vec<(usize, Vec<Fate>)> = Vec::new();
+        for (index, row) in state.rows.iter().enumerate().filter(|(_, row)| row.table == table) {
+            let situation = Situation { state, row, table, writer, statement, shape };
+            let fate = inner!(self.fates(&situation, evaluator, rehearse));
+            fates.push((index, fate));
+        }
+        if fates.iter().filter(|(_, fate)| fate.len() > 1).count() > MOST_CHOICES {
+            return Ok(Err("too many rows may be judged either way".to_owned()));
+        }
+        let observed = statement.reply.ok().and_then(|answer| answer.affected);
+        let certain = fates.iter().filter_map(|(index, fate)| {
+            let changed = matches!(fate.as_slice(), [Fate::Changed(_)]);
+            state.rows[*index].visible(writer, statement.end).filter(|_| changed).map(|v| tuple(v))
+        });
+        let certain = certain.collect();
+        let next = combinations(state, &fates, writer, statement, observed);
+        Ok(Ok(Branches { next, certain }))
+    }
+
+    /// What may become of one row under one statement.
+    fn fates<E>(
+        &self,
+        situation: &Situation<'_, 'r>,
+        evaluator: &mut Evaluator<'r>,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Outer<Vec<Fate>, E> {
+        let Situation { state, row, writer, statement, .. } = *situation;
+        let (sees, begin) = self.view_of(writer, statement);
+        let mut versions: Vec<Option<&Version>> = match row.own(writer) {
+            Some(own) => vec![Some(own)],
+            None => vec![row.committed_at(begin)],
+        };
+        if row.own(writer).is_none() {
+            versions.extend(row.committed_between(begin, statement.end).into_iter().map(Some));
+        }
+        let mut views = vec![state.view(writer, begin)];
+        if situation.shape.has_subquery && sees == WriteView::Latest {
+            views.push(state.view(writer, statement.end));
+        }
+        let mut effects = Vec::new();
+        for version in &versions {
+            for view in &views {
+                effects.push(inner!(self.effect(situation, *version, view, evaluator, rehearse)));
+            }
+        }
+        let first = effects.first().cloned().flatten();
+        let last = effects.iter().rev().take(views.len()).find_map(Clone::clone);
+        let changed_since = versions.len() > 1;
+        let deviation = versions.last().copied().flatten().map_or(Deviation::Passed, |version| {
+            if version.made < statement.start { Deviation::Locked } else { Deviation::Passed }
+        });
+        let mut held = false;
+        for version in row.held_by_others(writer) {
+            let effect = self.effect(situation, Some(version), &views[0], evaluator, rehearse);
+            held |= inner!(effect).is_some();
+        }
+        let left = || match (&last, changed_since || views.len() > 1) {
+            (Some(_), true) => Fate::Deviating(deviation),
+            _ if held => Fate::Deviating(Deviation::Locked),
+            _ => Fate::Left,
+        };
+        let must = effects.iter().all(Option::is_some);
+        Ok(Ok(match (sees, last.clone()) {
+            (WriteView::Latest, Some(effect)) if must => vec![Fate::Changed(effect)],
+            (WriteView::Latest, Some(effect)) => vec![Fate::Changed(effect), left()],
+            (WriteView::StatementSnapshot, Some(effect)) if first.is_some() => {
+                vec![Fate::Changed(effect)]
+            }
+            // A row that was changed since the snapshot cannot be written: only an error is right.
+            (WriteView::TransactionSnapshot, _) if first.is_some() && changed_since => Vec::new(),
+            (WriteView::TransactionSnapshot, Some(effect)) if first.is_some() => {
+                vec![Fate::Changed(effect)]
+            }
+            _ => vec![left()],
+        }))
+    }
+
+    /// What the statement does to one version of a row; `None` = nothing.
+    fn effect<E>(
+        &self,
+        situation: &Situation<'_, 'r>,
+        version: Option<&Version>,
+        view: &Contents,
+        evaluator: &mut Evaluator<'r>,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Outer<Option<Effect>, E> {
+        let Some(values) = version.and_then(|version| version.values.as_ref()) else {
+            return Ok(Ok(None));
+        };
+        let mut others = if situation.shape.has_subquery { view.clone() } else { Contents::new() };
+        others.remove(&situation.table);
+        let session = self.committed[situation.writer].session;
+        let sql = situation.statement.sql;
+        let effect =
+            inner!(evaluator.on_row(session, sql, situation.table, values, &others, rehearse));
+        let nothing = effect.affected == 0 && effect.values.as_ref() == Some(values);
+        Ok(Ok((!nothing).then_some(effect)))
+    }
+}
+
+/// Every combination of fates that gives the affected count that was observed.
+fn combinations(
+    state: &State,
+    fates: &[(usize, Vec<Fate>)],
+    writer: Writer,
+    statement: &Performed<'_>,
+    observed: Option<u64>,
+) -> Vec<(State, Vec<LeftAlone>)> {
+    let word = WriteWord::of(&statement.kind).unwrap_or(WriteWord::Update);
+    let mut partial: Vec<(State, Vec<LeftAlone>, u64)> = vec![(state.clone(), Vec::new(), 0)];
+    for (index, choices) in fates {
+        let mut extended = Vec::new();
+        for (state, left, count) in &partial {
+            for choice in choices {
+                let (mut state, mut left) = (state.clone(), left.clone());
+                let row = &mut state.rows[*index];
+                match choice {
+                    Fate::Left => extended.push((state, left, *count)),
+                    Fate::Deviating(kind) => {
+                        let values = row.visible(writer, statement.end);
+                        let row = values.map_or_else(String::new, |values| tuple(values));
+                        left.push(LeftAlone { n: statement.n, word, kind: *kind, row });
+                        extended.push((state, left, *count));
+                    }
+                    // Two uncommitted versions of one row: a dirty write, which nothing excuses.
+                    Fate::Changed(_) if row.held_by_others(writer).next().is_some() => {}
+                    Fate::Changed(effect) => {
+                        row.versions.push(made(effect.values.clone(), writer, statement));
+                        extended.push((state, left, count + effect.affected));
+                    }
+                }
+            }
+        }
+        partial = extended;
+    }
+    partial
+        .into_iter()
+        .filter(|(_, _, count)| observed.is_none_or(|observed| observed == *count))
+        .map(|(state, left, _)| (state, left))
+        .collect()
+}

@@ -1,0 +1,132 @@
+//! What an INSERT or REPLACE may have done. It is carried out on everything that it can see: keys are always
+//! checked against the latest versions, while a query inside may have read earlier ones.
+
+use anchorite_claims::{Deviation, WriteView, WriteWord};
+use anchorite_model::{Case, Run, Value};
+
+use super::evaluate::{Contents, Evaluator};
+use super::shape::WriteShape;
+use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
+use super::state::{Row, State, Writer};
+use crate::final_state::compare::abridged;
+use crate::final_state::transactions::Performed;
+
+impl<'r> Simulation<'_, 'r> {
+    /// The states that an INSERT or REPLACE may lead to.
+    pub(super) fn insert<E>(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'r>,
+        shape: &WriteShape,
+        evaluator: &mut Evaluator<'r>,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Outer<Branches, E> {
+        let Some(table) = state.tables.iter().position(|name| *name == shape.table) else {
+            return Ok(Err(format!("there is no table {} at the end", shape.table)));
+        };
+        let session = self.committed[writer].session;
+        let observed = statement.reply.ok().and_then(|answer| answer.affected);
+        let mut branches = Branches::default();
+        for (before, left) in self.sights(state, writer, statement, shape) {
+            let after = evaluator.on(session, statement.sql, &before, rehearse)?;
+            let Ok((affected, after)) = after else { continue };
+            if observed != Some(affected) {
+                continue;
+            }
+            let old = before.get(&table).cloned().unwrap_or_default();
+            let (gone, added) = exchanged(old, &after[table].1.rows);
+            let change = Change { table, gone, added };
+            match change.apply(state, writer, statement) {
+                Ok(Some(next)) => branches.next.push((next, left)),
+                Ok(None) => {}
+                Err(reason) => return Ok(Err(reason)),
+            }
+        }
+        if branches.next.is_empty() && shape.has_subquery {
+            let sql = abridged(statement.sql);
+            return Ok(Err(format!("what an INSERT read is not known: {sql}")));
+        }
+        Ok(Ok(branches))
+    }
+
+    /// The contents that the statement may have worked on, the latest first.
+    fn sights(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'_>,
+        shape: &WriteShape,
+    ) -> Vec<(Contents, Vec<LeftAlone>)> {
+        let latest = state.view(writer, statement.end);
+        let (sees, begin) = self.view_of(writer, statement);
+        if !shape.has_subquery {
+            return vec![(latest, Vec::new())];
+        }
+        let earlier = state.view(writer, begin);
+        match sees {
+            WriteView::StatementSnapshot | WriteView::TransactionSnapshot => {
+                vec![(earlier, Vec::new())]
+            }
+            WriteView::Latest if earlier == latest => vec![(latest, Vec::new())],
+            WriteView::Latest => {
+                let left = LeftAlone {
+                    n: statement.n,
+                    word: WriteWord::Insert,
+                    kind: Deviation::Passed,
+                    row: "rows that its query would find".to_owned(),
+                };
+                vec![(latest, Vec::new()), (earlier, vec![left])]
+            }
+        }
+    }
+}
+
+/// The rows that are gone and those that are new.
+fn exchanged(mut old: Vec<Vec<Value>>, new: &[Vec<Value>]) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    let mut added = Vec::new();
+    for values in new {
+        match old.iter().position(|known| known == values) {
+            Some(at) => drop(old.swap_remove(at)),
+            None => added.push(values.clone()),
+        }
+    }
+    (old, added)
+}
+
+/// What became of a table.
+struct Change {
+    table: usize,
+    gone: Vec<Vec<Value>>,
+    added: Vec<Vec<Value>>,
+}
+
+impl Change {
+    /// The state after it; `None` where it would change what somebody else has not committed yet.
+    fn apply(
+        mut self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'_>,
+    ) -> Result<Option<State>, String> {
+        let mut next = state.clone();
+        let updates = !self.gone.is_empty() && statement.sql.to_ascii_uppercase().contains(" ON ");
+        if updates && (self.gone.len() > 1 || self.added.len() > 1) {
+            return Err("an INSERT that updates several rows is not followed".to_owned());
+        }
+        for values in &self.gone {
+            let seen = |row: &Row| row.visible(writer, statement.end) == Some(values);
+            let row = next.rows.iter_mut().find(|row| row.table == self.table && seen(row));
+            let Some(row) = row else { return Err("a replaced row was not found".to_owned()) };
+            if row.held_by_others(writer).next().is_some() {
+                return Ok(None);
+            }
+            let successor = if updates { self.added.pop() } else { None };
+            row.versions.push(made(successor, writer, statement));
+        }
+        for values in self.added {
+            next.rows.push(Row::new(self.table, made(Some(values), writer, statement)));
+        }
+        Ok(Some(next))
+    }
+}
