@@ -7,11 +7,60 @@ use std::time::Instant;
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{
     BlockingKnowledge, Case, Ending, Event, Level, Outcome, Run, SessionIndex, SessionInfo,
+    TargetInfo,
 };
-use anchorite_target::{ConnectionId, Schema, SessionOptions, Target, Watcher, execute};
+use anchorite_target::{
+    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, Watcher, execute,
+};
 
 use crate::player::Player;
 use crate::{Asking, RunOptions, StageError};
+
+/// Who takes part in a case: its sessions in the case's order, and somebody who knows who waits for whom.
+pub struct Cast {
+    pub(crate) sessions: Vec<OpenedSession>,
+    pub(crate) watching: Watching,
+}
+
+/// How waits are learnt.
+pub struct Watching {
+    /// `None`: the server cannot be asked.
+    pub(crate) watcher: Option<Box<dyn Watcher>>,
+    pub(crate) knowledge: BlockingKnowledge,
+}
+
+impl Cast {
+    /// Opens everything anew.
+    pub fn open(
+        schema: &dyn Schema,
+        case: &Case,
+        options: &RunOptions,
+    ) -> Result<Self, StageError> {
+        let sessions = case.sessions.iter().enumerate().map(|(index, name)| {
+            schema.open(&session_options(name, level_of(case, index, options), options))
+        });
+        let sessions = sessions.collect::<Result<_, _>>()?;
+        Ok(Self { sessions, watching: Watching::begin(schema, options) })
+    }
+}
+
+impl Watching {
+    /// The watcher, or why there is none.
+    pub fn begin(schema: &dyn Schema, options: &RunOptions) -> Self {
+        let (silence, reason) = match options.asking {
+            Asking::Silence(silence) => (silence, "asked for on the command line".to_owned()),
+            Asking::Server => match schema.watcher() {
+                Ok(watcher) => {
+                    let knowledge = BlockingKnowledge::Asked(watcher.method());
+                    return Self { watcher: Some(watcher), knowledge };
+                }
+                Err(error) => (options.limits.silence, error.to_string()),
+            },
+        };
+        let silence_ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
+        Self { watcher: None, knowledge: BlockingKnowledge::Timeout { silence_ms, reason } }
+    }
+}
 
 /// A case on its way through a target.
 pub struct Stage<'a> {
@@ -28,37 +77,33 @@ pub struct Stage<'a> {
     pub(crate) blocked_so_far: u64,
     /// The connections that somebody waits for, as of the last look.
     pub(crate) waited_for: HashSet<ConnectionId>,
-    /// Keeps the server from interfering.
-    _still: Box<dyn Send>,
 }
 
 impl<'a> Stage<'a> {
-    /// Runs the set-up statements and opens the sessions.
-    pub fn set_up(
-        target: &dyn Target,
+    /// Ready for the first statement.
+    pub fn new(
+        target: &TargetInfo,
         schema: &'a dyn Schema,
         case: &Case,
         options: &'a RunOptions,
-    ) -> Result<Self, StageError> {
-        prepare(target, schema, case, options)?;
-        let still = schema.hold_still()?;
+        cast: Cast,
+    ) -> Self {
         let mut players = Vec::new();
         let mut sessions = Vec::new();
-        for (index, name) in case.sessions.iter().enumerate() {
-            let level = options.level.or_else(|| case.level_of(index));
-            let opened = schema.open(&session_options(name, level, options))?;
+        for (index, opened) in cast.sessions.into_iter().enumerate() {
             players.push(Player::new(index, opened.session));
-            let name = name.clone();
-            sessions.push(SessionInfo { name, level, level_read_back: opened.level_read_back });
+            sessions.push(SessionInfo {
+                name: case.sessions[index].clone(),
+                level: level_of(case, index, options),
+                level_read_back: opened.level_read_back,
+            });
         }
-        let (watcher, blocking) = ask_or_wait(schema, options);
-        let level = options.level.or(case.header.level);
         let run = Run {
             case: case.clone(),
-            target: target.info().clone(),
-            level,
+            target: target.clone(),
+            level: options.level.or(case.header.level),
             sessions,
-            blocking,
+            blocking: cast.watching.knowledge,
             events: Vec::new(),
             final_state: Vec::new(),
             checks: Vec::new(),
@@ -66,20 +111,18 @@ impl<'a> Stage<'a> {
             ending: Ending::Complete,
         };
         let kinds = case.steps.iter().map(|step| StatementKind::of(&step.statement.sql)).collect();
-        let started = Instant::now();
-        Ok(Self {
+        Self {
             schema,
             options,
             kinds,
             players,
-            watcher,
+            watcher: cast.watching.watcher,
             run,
-            started,
+            started: Instant::now(),
             last_end: None,
             blocked_so_far: 0,
             waited_for: HashSet::new(),
-            _still: still,
-        })
+        }
     }
 
     /// Submits the whole schedule.
@@ -154,47 +197,48 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn session_options(name: &str, level: Option<Level>, options: &RunOptions) -> SessionOptions {
+/// The level that a session of the case is to run at.
+pub(crate) fn level_of(case: &Case, session: SessionIndex, options: &RunOptions) -> Option<Level> {
+    options.level.or_else(|| case.level_of(session))
+}
+
+/// How a session of the case is opened.
+pub(crate) fn session_options(
+    name: &str,
+    level: Option<Level>,
+    options: &RunOptions,
+) -> SessionOptions {
     SessionOptions { name: name.to_owned(), level, lock_wait: options.limits.lock_wait }
 }
 
 /// Runs the case's set-up by a session of its own.
-fn prepare(
+pub(crate) fn prepare(
     target: &dyn Target,
     schema: &dyn Schema,
     case: &Case,
     options: &RunOptions,
 ) -> Result<(), StageError> {
     let mut opened = schema.open(&session_options("setup", None, options))?;
-    for statement in &case.setup {
-        execute(opened.session.as_mut(), &statement.sql, options.limits.housekeeping).map_err(
-            |error| StageError::Setup {
-                case: case.name.clone(),
-                line: statement.line,
-                target: target.info().to_string(),
-                sql: statement.sql.clone(),
-                error: Box::new(error),
-            },
-        )?;
-    }
-    Ok(())
+    set_up(opened.session.as_mut(), target.info(), case, options)
 }
 
-/// The watcher, or why there is none.
-fn ask_or_wait(
-    schema: &dyn Schema,
+/// Runs the case's set-up, statement by statement.
+pub(crate) fn set_up(
+    session: &mut dyn Session,
+    target: &TargetInfo,
+    case: &Case,
     options: &RunOptions,
-) -> (Option<Box<dyn Watcher>>, BlockingKnowledge) {
-    let (silence, reason) = match options.asking {
-        Asking::Silence(silence) => (silence, "asked for on the command line".to_owned()),
-        Asking::Server => match schema.watcher() {
-            Ok(watcher) => {
-                let method = watcher.method();
-                return (Some(watcher), BlockingKnowledge::Asked(method));
+) -> Result<(), StageError> {
+    for statement in &case.setup {
+        execute(session, &statement.sql, options.limits.housekeeping).map_err(|error| {
+            StageError::Setup {
+                case: case.name.clone(),
+                line: statement.line,
+                target: target.to_string(),
+                sql: statement.sql.clone(),
+                error: Box::new(error),
             }
-            Err(error) => (options.limits.silence, error.to_string()),
-        },
-    };
-    let silence_ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
-    (None, BlockingKnowledge::Timeout { silence_ms, reason })
+        })?;
+    }
+    Ok(())
 }

@@ -1,29 +1,35 @@
-//! The end of a case: what is open is rolled back, then a fresh session reads the final state.
+//! The end of a case: what is open is rolled back, then another session reads the final state.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anchorite_model::{DbError, Ending, ErrorClass, Outcome, Run, SessionIndex};
-use anchorite_target::{OpenedSession, SessionOptions, execute, read_table};
+use anchorite_model::{DbError, Ending, ErrorClass, Outcome, Rows, Run, SessionIndex};
+use anchorite_target::{Schema, Session, SessionOptions, Watcher, execute, read_table};
 
-use crate::StageError;
 use crate::cast::Stage;
+use crate::player::Player;
+use crate::{Limits, StageError};
+
+/// What is left when the last transaction has ended.
+pub struct Remains {
+    /// The record, without the final state.
+    pub run: Run,
+    /// The sessions.
+    pub players: Vec<Player>,
+    /// `None`: the server could not be asked, or not any more.
+    pub watcher: Option<Box<dyn Watcher>>,
+}
 
 impl Stage<'_> {
-    /// Ends whatever is still going on and completes the run.
-    pub fn finish(mut self) -> Result<Run, StageError> {
+    /// Ends whatever is still going on.
+    pub fn finish(mut self) -> Result<Remains, StageError> {
         self.roll_back_open()?;
         self.cancel_stuck()?;
         self.roll_back_open()?;
         self.skip_unsent();
         if self.players.iter().any(|player| player.lost) && !self.alive() {
             self.run.ending = Ending::TargetLost("the server closed all connections".to_owned());
-            return Ok(self.run);
         }
-        // Session-wide locks must not stand in the way of the reader.
-        self.players.clear();
-        self.watcher = None;
-        self.read_final_state();
-        Ok(self.run)
+        Ok(Remains { run: self.run, players: self.players, watcher: self.watcher })
     }
 
     /// Rolls back idle sessions one at a time; each may set others free, whose queued statements follow.
@@ -39,7 +45,7 @@ impl Stage<'_> {
     }
 
     fn next_to_roll_back(&self) -> Option<SessionIndex> {
-        let open = |player: &&crate::player::Player| {
+        let open = |player: &&Player| {
             player.idle() && player.queue.is_empty() && player.maybe_in_transaction()
         };
         self.players.iter().find(open).map(|player| player.index)
@@ -85,55 +91,59 @@ impl Stage<'_> {
     }
 
     fn alive(&self) -> bool {
-        self.schema.open(&self.own_session("alive")).is_ok()
+        self.schema.open(&own_session("alive", &self.options.limits)).is_ok()
     }
+}
 
-    fn own_session(&self, name: &str) -> SessionOptions {
-        let lock_wait = self.options.limits.housekeeping;
-        SessionOptions { name: name.to_owned(), level: None, lock_wait }
-    }
+fn own_session(name: &str, limits: &Limits) -> SessionOptions {
+    SessionOptions { name: name.to_owned(), level: None, lock_wait: limits.housekeeping }
+}
 
-    fn read_final_state(&mut self) {
-        let limit = self.options.limits.housekeeping;
-        let OpenedSession { mut session, .. } = match self.schema.open(&self.own_session("reader"))
-        {
-            Ok(opened) => opened,
-            Err(error) => {
-                self.run.ending = Ending::TargetLost(error.to_string());
-                return;
-            }
-        };
-        let tables = self.schema.tables(session.as_mut(), limit).unwrap_or_else(|error| {
-            self.miss("the list of tables", &error);
-            Vec::new()
-        });
-        for table in tables {
-            match read_table(session.as_mut(), &self.schema.quote(&table), limit) {
-                Ok(mut rows) => {
-                    // A table is a multiset: sorted, two equal states look equal.
-                    rows.rows.sort();
-                    self.run.final_state.push((table, rows));
-                }
-                Err(error) => self.miss(&format!("table {table}"), &error),
-            }
+/// Completes a run: a fresh session reads the tables, checks and tears down.
+pub fn read_final_state(run: &mut Run, schema: &dyn Schema, limits: &Limits) {
+    let limit = limits.housekeeping;
+    let mut session = match schema.open(&own_session("reader", limits)) {
+        Ok(opened) => opened.session,
+        Err(error) => {
+            run.ending = Ending::TargetLost(error.to_string());
+            return;
         }
-        for statement in self.run.case.check.clone() {
-            let reply = execute(session.as_mut(), &statement.sql, limit);
-            self.run.checks.push((statement.sql, reply));
-        }
-        for statement in self.run.case.teardown.clone() {
-            if let Err(error) = execute(session.as_mut(), &statement.sql, limit) {
-                self.run
-                    .notes
-                    .push(format!("teardown failed: {}: {}", error.message, statement.sql));
-            }
+    };
+    let tables = schema.tables(session.as_mut(), limit).unwrap_or_else(|error| {
+        miss(run, "the list of tables", &error);
+        Vec::new()
+    });
+    for table in tables {
+        match read_table(session.as_mut(), &schema.quote(&table), limit) {
+            Ok(rows) => note_table(run, table, rows),
+            Err(error) => miss(run, &format!("table {table}"), &error),
         }
     }
+    check_and_tear_down(run, session.as_mut(), limit);
+}
 
-    fn miss(&mut self, what: &str, error: &DbError) {
-        if error.class == ErrorClass::ConnectionLost {
-            self.run.ending = Ending::TargetLost(error.message.clone());
-        }
-        self.run.notes.push(format!("final state: {what} could not be read: {}", error.message));
+/// Adds a table's contents to the run.
+pub fn note_table(run: &mut Run, table: String, mut rows: Rows) {
+    // A table is a multiset: sorted, two equal states look equal.
+    rows.rows.sort();
+    run.final_state.push((table, rows));
+}
+
+fn check_and_tear_down(run: &mut Run, session: &mut dyn Session, limit: Duration) {
+    for statement in run.case.check.clone() {
+        let reply = execute(session, &statement.sql, limit);
+        run.checks.push((statement.sql, reply));
     }
+    for statement in run.case.teardown.clone() {
+        if let Err(error) = execute(session, &statement.sql, limit) {
+            run.notes.push(format!("teardown failed: {}: {}", error.message, statement.sql));
+        }
+    }
+}
+
+fn miss(run: &mut Run, what: &str, error: &DbError) {
+    if error.class == ErrorClass::ConnectionLost {
+        run.ending = Ending::TargetLost(error.message.clone());
+    }
+    run.notes.push(format!("final state: {what} could not be read: {}", error.message));
 }

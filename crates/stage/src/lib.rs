@@ -9,6 +9,7 @@
 //! Source: the settle rule is DESIGN's; the published tools use timers of 0.1 to 2 seconds instead.
 //! Blind spot: where the server cannot be asked, silence counts as blocked, and the run says so.
 
+mod arena;
 mod cast;
 pub mod decide;
 mod ending;
@@ -22,9 +23,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anchorite_model::{Case, DbError, Level, Run};
+use anchorite_model::{Case, DbError, Ending, Level, Run};
 use anchorite_target::{Target, TargetError};
 
+use cast::{Cast, Stage};
+use ending::{Remains, read_final_state};
+
+pub use arena::Arena;
 pub use limits::Limits;
 pub use runner::{FreshTables, Runner};
 
@@ -47,6 +52,9 @@ pub struct RunOptions {
     pub asking: Asking,
     /// How long things may take.
     pub limits: Limits,
+    /// Leave out what is dear to ask and only people need: the kind of a wait where the server tells it
+    /// by another question.
+    pub terse: bool,
     /// Set from outside (Ctrl-C) to stop at the next opportunity.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -79,7 +87,17 @@ pub enum StageError {
 /// Runs one case on a schema of its own.
 pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
     let schema = target.create_schema()?;
-    let mut stage = cast::Stage::set_up(target, schema.as_ref(), case, options)?;
+    let schema = schema.as_ref();
+    cast::prepare(target, schema, case, options)?;
+    let _still = schema.hold_still()?;
+    let cast = Cast::open(schema, case, options)?;
+    let mut stage = Stage::new(target.info(), schema, case, options, cast);
     stage.play()?;
-    stage.finish()
+    let Remains { mut run, players, watcher } = stage.finish()?;
+    // Session-wide locks must not stand in the way of the reader.
+    drop((players, watcher));
+    if run.ending == Ending::Complete {
+        read_final_state(&mut run, schema, &options.limits);
+    }
+    Ok(run)
 }

@@ -292,7 +292,9 @@ impl Stage<'_> {
             let Some(step) = step else { continue };
             let by = wait.blockers.iter().flatten().map(|id| self.blocker(*id)).collect();
             let kind = match self.watcher.as_mut() {
-                Some(watcher) if wait.kind.is_empty() => watcher.describe(wait.waiter),
+                Some(watcher) if wait.kind.is_empty() && !self.options.terse => {
+                    watcher.describe(wait.waiter)
+                }
                 _ => wait.kind.clone(),
             };
             self.record_at(step, Outcome::Blocked { by, wait: kind }, known_at_us);

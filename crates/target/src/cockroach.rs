@@ -19,8 +19,8 @@ use crate::pg_session::PgSession;
 use crate::postgres::{dial, read_back, unsupported};
 use crate::schema_name::unique_schema_name;
 use crate::{
-    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
-    Watcher, execute,
+    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
+    Wait, Watcher, execute,
 };
 
 /// Longest time for a statement of our own; dropping a database is slow here.
@@ -179,6 +179,10 @@ impl Schema for CockroachSchema {
         let mut watcher = CockroachWatcher { session, target: self.info.to_string(), asking };
         watcher.waits(&[], &[])?;
         Ok(Box::new(watcher))
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::default()
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {

@@ -27,6 +27,7 @@ pub mod postgres;
 mod schema_name;
 pub mod sqlite;
 mod tidb;
+mod upkeep;
 mod wait;
 
 use std::os::fd::BorrowedFd;
@@ -35,7 +36,8 @@ use std::time::Duration;
 use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
 
 pub use open::{OpenError, open};
-pub use wait::{execute, wait_readable};
+pub use upkeep::Upkeep;
+pub use wait::{await_answer, execute, execute_all, wait_readable};
 
 /// What a statement was answered with.
 pub type Reply = Result<Answer, DbError>;
@@ -115,6 +117,16 @@ pub trait Schema: Send {
         Ok(Box::new(()))
     }
 
+    /// How its tables are made as good as new between two cases.
+    fn upkeep(&self) -> Upkeep;
+
+    /// Opens a session, at the default level, for many statements of our own: where the protocol
+    /// allows, it takes several in one round trip ([`execute_all`]).
+    fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
+        let options = SessionOptions { name: "caretaker".to_owned(), level: None, lock_wait };
+        self.open(&options).map(|opened| opened.session)
+    }
+
     /// The base tables of the schema in name order.
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError>;
 
@@ -158,6 +170,11 @@ pub trait Session: Send {
 
     /// Asks the server to give up the outstanding statement; its error arrives through `poll`.
     fn cancel(&mut self);
+
+    /// Whether a submitted text may hold several statements, separated by `;`.
+    fn takes_several(&self) -> bool {
+        false
+    }
 }
 
 /// Why one connection waits.

@@ -68,6 +68,10 @@ impl Dialect for Mariadb {
         &innodb::STILLNESS
     }
 
+    fn rest(&self) -> Duration {
+        innodb::REST
+    }
+
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
         Ok(Box::new(StatusWatcher::open(endpoint)?))
     }

@@ -111,6 +111,10 @@ impl Session for PgSession {
     fn cancel(&mut self) {
         self.connection.cancel();
     }
+
+    fn takes_several(&self) -> bool {
+        true
+    }
 }
 
 fn typed_rows(rows: &PgRows) -> Rows {

@@ -17,8 +17,8 @@ use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
 use crate::schema_name::unique_schema_name;
 use crate::{
-    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
-    Watcher, execute,
+    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
+    Wait, Watcher, execute,
 };
 
 /// Longest time for a statement of our own (creating schemas, reading settings).
@@ -29,6 +29,9 @@ const DEADLOCK_TIMEOUT: &str = "1ms";
 
 /// How late the server's timer may fire.
 const TIMER_SLACK: Duration = Duration::from_millis(5);
+
+/// Well below the share of a page (8 kB) at which the server begins to tidy it in the middle of a case.
+const WORN_AFTER_BYTES: usize = 5_000;
 
 const LEVELS: [Level; 4] =
     [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
@@ -149,6 +152,16 @@ impl Schema for PgSchema {
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
         Ok(Box::new(watch(&self.endpoint, &self.info.to_string())?))
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        let name = &self.name;
+        Upkeep {
+            enter: Some(format!("SET search_path TO {name}")),
+            clear: vec![format!("DROP SCHEMA {name} CASCADE"), format!("CREATE SCHEMA {name}")],
+            worn_after: Some(WORN_AFTER_BYTES),
+            ..Upkeep::default()
+        }
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {

@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use anchorite_model::DbError;
+use anchorite_model::{Answer, DbError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{Reply, Session};
@@ -22,6 +22,11 @@ pub fn wait_readable(fds: &[BorrowedFd<'_>], limit: Duration) {
 /// Submits a statement and waits for its answer; after `limit` it is cancelled.
 pub fn execute(session: &mut dyn Session, sql: &str, limit: Duration) -> Reply {
     session.submit(sql);
+    await_answer(session, sql, limit)
+}
+
+/// Waits for the answer of the statement that was submitted; after `limit` it is cancelled.
+pub fn await_answer(session: &mut dyn Session, sql: &str, limit: Duration) -> Reply {
     let start = Instant::now();
     let mut cancelled = false;
     loop {
@@ -42,6 +47,22 @@ pub fn execute(session: &mut dyn Session, sql: &str, limit: Duration) -> Reply {
             None => wait_readable(&[], Duration::from_millis(1)),
         }
     }
+}
+
+/// Executes statements of our own, in one round trip where the session can, and up to the first error.
+/// The answer has the result sets of all of them.
+pub fn execute_all(session: &mut dyn Session, statements: &[&str], limit: Duration) -> Reply {
+    if session.takes_several() {
+        // A statement may end with a comment to the end of the line.
+        return execute(session, &statements.join("\n;\n"), limit);
+    }
+    let mut all = Answer::default();
+    for sql in statements {
+        let answer = execute(session, sql, limit)?;
+        let results = std::mem::take(&mut all.results).into_iter().chain(answer.results).collect();
+        all = Answer { results, ..answer };
+    }
+    Ok(all)
 }
 
 /// Waits until the descriptor takes more output or the time is over.

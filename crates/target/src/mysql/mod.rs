@@ -56,6 +56,10 @@ impl Dialect for Mysql {
         &innodb::STILLNESS
     }
 
+    fn rest(&self) -> Duration {
+        innodb::REST
+    }
+
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {
         if self.has_data_lock_waits {
             Ok(Box::new(DataLockWatcher::open(endpoint)?))

@@ -67,6 +67,11 @@ pub(crate) trait Dialect: Send + Sync {
         &[]
     }
 
+    /// How long after a case its deleted rows may still be felt.
+    fn rest(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// A connection to ask who waits for whom; the error says why the server cannot be asked.
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String>;
 }

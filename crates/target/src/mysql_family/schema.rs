@@ -9,7 +9,9 @@ use super::session::{self, OpenConnections};
 use super::{CONTROL_LIMIT, Server, text};
 use crate::mysql_wire::Connection;
 use crate::schema_name::unique_schema_name;
-use crate::{OpenedSession, Schema, Session, SessionOptions, TargetError, Watcher, execute};
+use crate::{
+    OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Watcher, execute,
+};
 
 /// How long dropping waits for the metadata locks of sessions that are just ending.
 const DROP_LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -39,7 +41,7 @@ impl Schema for FamilySchema {
     }
 
     fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
-        session::open(&self.server, &self.name, &self.open, options)
+        session::open(&self.server, &self.name, &self.open, options, Connection::open)
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
@@ -58,6 +60,30 @@ impl Schema for FamilySchema {
             done.map_err(|error| self.server.cannot_prepare(error))?;
         }
         Ok(Box::new(connection))
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        let name = &self.name;
+        let dialect = &self.server.dialect;
+        let owned = |statements: &[&str]| statements.iter().map(|&sql| sql.to_owned()).collect();
+        Upkeep {
+            enter: Some(format!("USE {name}")),
+            clear: ["DROP DATABASE", "CREATE DATABASE", "USE"]
+                .map(|verb| format!("{verb} {name}"))
+                .into(),
+            before_delete: owned(&["SET foreign_key_checks = 0"]),
+            after_delete: owned(&["SET foreign_key_checks = 1"]),
+            stillness: owned(dialect.stillness()),
+            rest: dialect.rest(),
+            worn_after: None,
+        }
+    }
+
+    fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
+        let options = SessionOptions { name: "caretaker".to_owned(), level: None, lock_wait };
+        let (server, open) = (&self.server, &self.open);
+        let opened = session::open(server, &self.name, open, &options, Connection::open_multi)?;
+        Ok(opened.session)
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {

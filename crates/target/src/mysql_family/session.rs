@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{CONTROL_LIMIT, Server};
+use crate::endpoint::Endpoint;
 use crate::mysql_wire::Connection;
 use crate::{ConnectionId, OpenedSession, Reply, Session, SessionOptions, TargetError};
 
@@ -16,6 +17,7 @@ pub(super) fn open(
     schema: &str,
     open: &OpenConnections,
     options: &SessionOptions,
+    connect: fn(&Endpoint) -> Result<Connection, TargetError>,
 ) -> Result<OpenedSession, TargetError> {
     if let Some(level) = options.level
         && !server.dialect.levels().contains(&level)
@@ -27,7 +29,7 @@ pub(super) fn open(
             available: names.join(", "),
         });
     }
-    let mut connection = Connection::open(&server.endpoint)?;
+    let mut connection = connect(&server.endpoint)?;
     let id = server.dialect.connection_id(&mut connection);
     let id = id.map_err(|error| server.cannot_prepare(error))?;
     let mut statements = vec![format!("USE {schema}")];
@@ -84,6 +86,10 @@ impl Session for FamilySession {
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.connection.fd())
+    }
+
+    fn takes_several(&self) -> bool {
+        self.connection.takes_several()
     }
 
     /// Asks on a connection of its own, because this one is waiting. A failure shows up as a statement

@@ -68,6 +68,11 @@ impl Connection {
         self.connection_id
     }
 
+    /// Whether one command may hold several statements.
+    pub(crate) fn takes_several(&self) -> bool {
+        self.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS)
+    }
+
     /// Whether a statement has not been answered yet.
     pub(crate) fn is_busy(&self) -> bool {
         self.outstanding.is_some()

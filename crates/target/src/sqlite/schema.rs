@@ -15,8 +15,8 @@ use super::session::SqliteSession;
 use super::worker::Worker;
 use super::{Variant, folder_for_databases};
 use crate::{
-    ConnectionId, OpenedSession, Schema, Session, SessionOptions, TargetError, Wait, Watcher,
-    execute,
+    ConnectionId, OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Wait,
+    Watcher, execute,
 };
 
 /// The temporary folder; removed when the last user is gone, also when a panic unwinds.
@@ -149,6 +149,10 @@ impl Schema for SqliteSchema {
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
         Ok(Box::new(SqliteWatcher { board: Arc::clone(&self.board), variant: self.variant }))
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::default()
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {

@@ -1,0 +1,107 @@
+//! The arena: thousands of cases per minute on tables, sessions and connections that are kept.
+//!
+//! Idea: creating a schema, tables and connections costs ten to a hundred times as much as the statements of a
+//! case. So they are kept, and tables are refilled by DELETE and INSERT, rotating over several sets because
+//! InnoDB's deleted rows take locks for some milliseconds. The run is the same as on fresh tables
+//! ([`crate::FreshTables`]); what could make it differ (DDL in a case, SET, locks of a session) is not
+//! run here but on a schema of its own (`plan`). Source: measured reset methods, DESIGN §4.
+//!
+//! * `plan`: what the text of a case allows; pure. `set`: one set of tables. `quarters`: all that is kept.
+//!
+//! Assumption: one arena per thread; the server is not restarted with other settings in between.
+//! After anything unexpected (a lost connection, a statement that would not end, an interruption) all is
+//! dropped and opened anew for the next case.
+//!
+//! Blind spot: statistics. Tables that were refilled may have other index statistics than new ones, so
+//! that the optimizer may choose another plan, which then takes other locks.
+
+mod plan;
+mod quarters;
+mod set;
+
+use anchorite_model::sql::Dialect;
+use anchorite_model::{Case, Ending, Level, Run};
+use anchorite_target::Target;
+
+use self::plan::Plan;
+use self::quarters::{Quarters, arrive};
+use crate::cast::Stage;
+use crate::ending::{Remains, read_final_state};
+use crate::player::Player;
+use crate::{RunOptions, Runner, StageError, run_case};
+
+/// Runs cases on kept tables and sessions.
+pub struct Arena<'t> {
+    target: &'t dyn Target,
+    options: RunOptions,
+    dialect: Dialect,
+    quarters: Option<Quarters>,
+}
+
+impl<'t> Arena<'t> {
+    /// Opens the first table set; `options.level` is the caller's of [`Runner::run`].
+    pub fn new(target: &'t dyn Target, options: RunOptions) -> Result<Self, StageError> {
+        let quarters = Quarters::open(target, &options)?;
+        let dialect = Dialect::of(target.info().product);
+        Ok(Self { target, options, dialect, quarters: Some(quarters) })
+    }
+
+    /// The kept things, opened anew where they are gone or cannot take the plan's tables.
+    fn quarters_for(&mut self, plan: &Plan<'_>) -> Result<Quarters, StageError> {
+        match self.quarters.take() {
+            Some(quarters) if quarters.can_house(plan) => Ok(quarters),
+            _ => Ok(Quarters::open(self.target, &self.options)?),
+        }
+    }
+
+    /// The kept things are put back only after a case that left nothing behind.
+    fn run_tame(&mut self, case: &Case, plan: &Plan<'_>) -> Result<Run, StageError> {
+        let mut quarters = self.quarters_for(plan)?;
+        let (target, options) = (self.target, &self.options);
+        let mut set = quarters.take_set(target)?;
+        let (mut cast, moving) = quarters.take_cast(case, &set, options)?;
+        let caretaker = quarters.caretaker.as_mut();
+        // Meanwhile the sessions move.
+        let is_ready = set.can_refill(plan) && set.refill(plan, caretaker, options).is_ok();
+        arrive(&mut cast, &moving, &set, options)?;
+        if !is_ready && !set.can_be_made() {
+            return run_case(target, case, options);
+        }
+        if !is_ready && let Err(error) = set.make(case, plan, caretaker, target.info(), options) {
+            if matches!(error, StageError::Setup { .. }) {
+                quarters.return_set(set);
+                self.quarters = Some(quarters);
+            }
+            return Err(error);
+        }
+        let was_asked = cast.watching.watcher.is_some();
+        let mut stage = Stage::new(target.info(), set.schema.as_ref(), case, options, cast);
+        stage.play()?;
+        let Remains { mut run, players, watcher } = stage.finish()?;
+        if run.ending != Ending::Complete {
+            return Ok(run);
+        }
+        if set.read(&mut run, quarters.caretaker.as_mut(), options).is_err() {
+            drop((players, watcher));
+            read_final_state(&mut run, set.schema.as_ref(), &options.limits);
+            return Ok(run);
+        }
+        let is_over = |player: &Player| player.idle() && !player.maybe_in_transaction();
+        if players.iter().all(is_over) && watcher.is_some() == was_asked {
+            quarters.return_cast(&run, players, watcher, set.schema.name());
+            quarters.return_set(set);
+            self.quarters = Some(quarters);
+        }
+        Ok(run)
+    }
+}
+
+impl Runner for Arena<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+        self.options.level = level;
+        match Plan::of(case, self.dialect) {
+            Some(plan) => self.run_tame(case, &plan),
+            None => run_case(self.target, case, &self.options),
+        }
+    }
+}

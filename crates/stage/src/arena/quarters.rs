@@ -1,0 +1,136 @@
+//! What is kept between cases: table sets, sessions by level, the watcher, and a caretaker.
+//!
+//! The caretaker is one connection that resets tables, holds the guard that keeps the server still during a
+//! case, and reads the final state: two round trips per case. Sessions are opened once per level, with
+//! the level read back, and move from set to set.
+//!
+//! Table sets rotate by time: the one that was left longest ago is taken, unless deleted rows may still be
+//! felt there ([`anchorite_target::Upkeep::rest`]); then a further set is made. So there are as many sets as
+//! the speed of the cases asks for.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use anchorite_model::{Case, Level, Run, SessionIndex};
+use anchorite_target::{OpenedSession, Session, Target, TargetError, Watcher, await_answer};
+
+use super::plan::Plan;
+use super::set::Set;
+use crate::RunOptions;
+use crate::cast::{Cast, Watching, level_of, session_options};
+use crate::player::Player;
+
+/// More table sets than this are never made: then one is used before its time.
+const SETS_MAX: usize = 256;
+
+/// A session that is kept, and the schema that it is in.
+struct Guest {
+    opened: OpenedSession,
+    place: String,
+}
+
+/// Everything that outlives a case. The order of the fields is the order of their end: sessions first.
+pub(super) struct Quarters {
+    guests: BTreeMap<Option<Level>, Vec<Guest>>,
+    pub caretaker: Box<dyn Session>,
+    watching: Option<Watching>,
+    /// The one that was left longest ago stands first.
+    sets: VecDeque<Set>,
+}
+
+impl Quarters {
+    /// Opens a first set and the caretaker.
+    pub(super) fn open(target: &dyn Target, options: &RunOptions) -> Result<Self, TargetError> {
+        let set = Set::new(target.create_schema()?);
+        let caretaker = set.schema.caretaker(options.limits.lock_wait)?;
+        let watching = Some(Watching::begin(set.schema.as_ref(), options));
+        Ok(Self { guests: BTreeMap::new(), caretaker, watching, sets: VecDeque::from([set]) })
+    }
+
+    /// Whether some set can be made ready for the plan.
+    pub(super) fn can_house(&self, plan: &Plan<'_>) -> bool {
+        self.sets.iter().any(|set| set.can_refill(plan) || set.can_be_made())
+    }
+
+    /// Takes the set that the next case is to use.
+    pub(super) fn take_set(&mut self, target: &dyn Target) -> Result<Set, TargetError> {
+        let has_rested = |set: &Set| set.left.is_none_or(|left| left.elapsed() >= set.upkeep.rest);
+        let is_free = self.sets.front().is_some_and(has_rested) || self.sets.len() >= SETS_MAX;
+        match self.sets.pop_front_if(|_| is_free) {
+            Some(set) => Ok(set),
+            None => Ok(Set::new(target.create_schema()?)),
+        }
+    }
+
+    /// Gives a set back after its case.
+    pub(super) fn return_set(&mut self, set: Set) {
+        self.sets.push_back(set);
+    }
+
+    /// Sessions for the case. Those that are elsewhere are on their way into the set until [`arrive`].
+    pub(super) fn take_cast(
+        &mut self,
+        case: &Case,
+        set: &Set,
+        options: &RunOptions,
+    ) -> Result<(Cast, Vec<SessionIndex>), TargetError> {
+        let mut sessions = Vec::new();
+        let mut moving = Vec::new();
+        for (index, name) in case.sessions.iter().enumerate() {
+            let level = level_of(case, index, options);
+            let mut guest = match self.guests.get_mut(&level).and_then(Vec::pop) {
+                Some(guest) => guest,
+                None => Guest {
+                    opened: set.schema.open(&session_options(name, level, options))?,
+                    place: set.schema.name().to_owned(),
+                },
+            };
+            if let Some(sql) = &set.upkeep.enter
+                && guest.place != set.schema.name()
+            {
+                guest.opened.session.submit(sql);
+                moving.push(index);
+            }
+            sessions.push(guest.opened);
+        }
+        let watching = match self.watching.take() {
+            Some(watching) => watching,
+            None => Watching::begin(set.schema.as_ref(), options),
+        };
+        Ok((Cast { sessions, watching }, moving))
+    }
+
+    /// Takes the sessions and the watcher back after a case.
+    pub(super) fn return_cast(
+        &mut self,
+        run: &Run,
+        players: Vec<Player>,
+        watcher: Option<Box<dyn Watcher>>,
+        place: &str,
+    ) {
+        self.watching = Some(Watching { watcher, knowledge: run.blocking.clone() });
+        // The last one that is given back is taken first: the next case finds the same order.
+        for (player, info) in players.into_iter().zip(&run.sessions).rev() {
+            let level_read_back = info.level_read_back.clone();
+            let opened = OpenedSession { session: player.session, level_read_back };
+            let guest = Guest { opened, place: place.to_owned() };
+            self.guests.entry(info.level).or_default().push(guest);
+        }
+    }
+}
+
+/// Waits until the sessions that are on their way are in the set.
+pub(super) fn arrive(
+    cast: &mut Cast,
+    moving: &[SessionIndex],
+    set: &Set,
+    options: &RunOptions,
+) -> Result<(), TargetError> {
+    let Some(sql) = &set.upkeep.enter else { return Ok(()) };
+    for index in moving {
+        let session = cast.sessions[*index].session.as_mut();
+        await_answer(session, sql, options.limits.housekeeping).map_err(|error| {
+            TargetError::Prepare { target: set.schema.name().to_owned(), reason: error.message }
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! One set of tables: a schema that is used for one case after another.
+//!
+//! Idea: tables of the same DDL are refilled (DELETE, INSERT, in one transaction and one round trip together
+//! with the guard that keeps the server still); else everything is dropped and made anew. After an error
+//! nothing is taken for granted: the tables are made anew, statement by statement, so that the error of a
+//! set-up is reported as it is on fresh tables.
+
+use std::time::Instant;
+
+use anchorite_model::{Case, DbError, Outcome, Run, TargetInfo};
+use anchorite_target::{Schema, Session, TargetError, Upkeep, execute, execute_all};
+
+use super::plan::Plan;
+use crate::cast::set_up;
+use crate::ending::note_table;
+use crate::{RunOptions, StageError};
+
+/// Bytes that a row version takes beside its values: header, line pointer, alignment.
+const VERSION_OVERHEAD: usize = 48;
+/// Bytes that a failed statement may have left behind.
+const FAILED_STATEMENT: usize = 256;
+
+/// A schema and what is known about its tables.
+pub(super) struct Set {
+    pub schema: Box<dyn Schema>,
+    pub upkeep: Upkeep,
+    /// `None`: in doubt.
+    tables: Option<Tables>,
+    /// Nothing was ever made in it.
+    is_new: bool,
+    /// When the last case ended here.
+    pub left: Option<Instant>,
+    /// Bytes of row versions since the tables were made or truncated, roughly.
+    worn: usize,
+}
+
+/// Tables that exist.
+struct Tables {
+    ddl: Vec<String>,
+    /// In the order of their names.
+    names: Vec<String>,
+    /// Reads all rows of each.
+    reads: Vec<String>,
+    /// Deletes all rows; `None`: that would not make them as good as new.
+    deletes: Option<Vec<String>>,
+    truncate: String,
+}
+
+impl Set {
+    pub(super) fn new(schema: Box<dyn Schema>) -> Self {
+        let upkeep = schema.upkeep();
+        Self { schema, upkeep, tables: None, is_new: true, left: None, worn: 0 }
+    }
+
+    /// Whether the tables of this plan are there and deleting their rows is enough.
+    pub(super) fn can_refill(&self, plan: &Plan<'_>) -> bool {
+        self.tables.as_ref().is_some_and(|tables| {
+            tables.deletes.is_some()
+                && tables.ddl.iter().eq(plan.ddl.iter().map(|statement| &statement.sql))
+        })
+    }
+
+    /// Whether it can be made ready for any plan.
+    pub(super) fn can_be_made(&self) -> bool {
+        self.is_new || !self.upkeep.clear.is_empty()
+    }
+
+    /// Deletes and inserts rows, then keeps the server still. After an error the tables are in doubt.
+    pub(super) fn refill(
+        &mut self,
+        plan: &Plan<'_>,
+        caretaker: &mut dyn Session,
+        options: &RunOptions,
+    ) -> Result<(), DbError> {
+        let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
+        let upkeep = &self.upkeep;
+        let truncates = upkeep.worn_after.is_some_and(|limit| self.worn >= limit);
+        let deletes = match &tables.deletes {
+            Some(deletes) if !truncates => &deletes[..],
+            _ => std::slice::from_ref(&tables.truncate),
+        };
+        let mut statements: Vec<&str> = upkeep.enter.iter().map(String::as_str).collect();
+        statements.push("BEGIN");
+        statements.extend(upkeep.before_delete.iter().map(String::as_str));
+        statements.extend(deletes.iter().map(String::as_str));
+        statements.extend(upkeep.after_delete.iter().map(String::as_str));
+        statements.extend(plan.rows.iter().map(|statement| statement.sql.as_str()));
+        statements.push("COMMIT");
+        statements.extend(upkeep.stillness.iter().map(String::as_str));
+        execute_all(caretaker, &statements, options.limits.housekeeping)?;
+        if truncates {
+            self.worn = 0;
+        }
+        self.worn += plan.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum::<usize>();
+        self.tables = Some(tables);
+        Ok(())
+    }
+
+    /// Drops what is there and makes the tables anew, then keeps the server still.
+    pub(super) fn make(
+        &mut self,
+        case: &Case,
+        plan: &Plan<'_>,
+        caretaker: &mut dyn Session,
+        target: &TargetInfo,
+        options: &RunOptions,
+    ) -> Result<(), StageError> {
+        self.tables = None;
+        let limit = options.limits.housekeeping;
+        let cannot_prepare = |error: DbError| TargetError::Prepare {
+            target: target.to_string(),
+            reason: format!("the tables of the case before: {}", error.message),
+        };
+        // A refill that failed in its middle.
+        let recover =
+            ["ROLLBACK"].into_iter().chain(self.upkeep.after_delete.iter().map(String::as_str));
+        for sql in recover {
+            // SQLite has nothing to roll back and says so.
+            let _ = execute(caretaker, sql, limit);
+        }
+        let entry = if self.is_new { self.upkeep.enter.as_slice() } else { &self.upkeep.clear[..] };
+        for sql in entry {
+            execute(caretaker, sql, limit).map_err(cannot_prepare)?;
+        }
+        self.is_new = false;
+        set_up(caretaker, target, case, options)?;
+        let names = self.schema.tables(caretaker, limit).map_err(cannot_prepare)?;
+        self.worn = plan.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum();
+        self.tables = Some(self.describe(plan, names));
+        for sql in &self.upkeep.stillness {
+            execute(caretaker, sql, limit).map_err(cannot_prepare)?;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, plan: &Plan<'_>, names: Vec<String>) -> Tables {
+        let quoted: Vec<String> = names.iter().map(|name| self.schema.quote(name)).collect();
+        // Those that refer to others were made after them.
+        let mut order: Vec<(usize, &String)> = Vec::new();
+        for (name, quoted) in names.iter().zip(&quoted) {
+            let made = plan.refilled.iter().flatten();
+            order.extend(
+                made.enumerate()
+                    .filter(|(_, made)| made.eq_ignore_ascii_case(name))
+                    .map(|(at, _)| (at, quoted)),
+            );
+        }
+        order.sort_by(|left, right| right.cmp(left));
+        let is_known = plan.refilled.is_some() && order.len() == names.len();
+        let deletes = order.iter().map(|(_, quoted)| format!("DELETE FROM {quoted}")).collect();
+        Tables {
+            ddl: plan.ddl.iter().map(|statement| statement.sql.clone()).collect(),
+            reads: quoted.iter().map(|quoted| format!("SELECT * FROM {quoted}")).collect(),
+            deletes: is_known.then_some(deletes),
+            truncate: format!("TRUNCATE {}", quoted.join(", ")),
+            names,
+        }
+    }
+
+    /// Lets the server move again and reads the final state.
+    pub(super) fn read(
+        &mut self,
+        run: &mut Run,
+        caretaker: &mut dyn Session,
+        options: &RunOptions,
+    ) -> Result<(), DbError> {
+        let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
+        let moves_on = (!self.upkeep.stillness.is_empty()).then_some("COMMIT");
+        let reads = tables.reads.iter().map(String::as_str);
+        let statements: Vec<&str> = moves_on.into_iter().chain(reads).collect();
+        let answer = execute_all(caretaker, &statements, options.limits.housekeeping)?;
+        for (name, rows) in tables.names.iter().zip(answer.results) {
+            note_table(run, name.clone(), rows);
+        }
+        self.worn += bytes_written(run);
+        self.left = Some(Instant::now());
+        self.tables = Some(tables);
+        Ok(())
+    }
+}
+
+/// Room that the rows of an INSERT take, roughly: each has its own parenthesis.
+fn bytes_of_insert(sql: &str) -> usize {
+    sql.len() + sql.matches('(').count() * VERSION_OVERHEAD
+}
+
+/// Room that the statements of a run took, roughly.
+fn bytes_written(run: &Run) -> usize {
+    let bytes = run.events.iter().map(|event| match &event.outcome {
+        Outcome::Ok(answer) | Outcome::Resumed(answer) => {
+            let rows = usize::try_from(answer.affected.unwrap_or_default()).unwrap_or(usize::MAX);
+            rows.saturating_mul(2 * VERSION_OVERHEAD)
+        }
+        Outcome::Error(_) => FAILED_STATEMENT,
+        Outcome::Blocked { .. } | Outcome::Skipped { .. } => 0,
+    });
+    bytes.sum()
+}

@@ -1,0 +1,178 @@
+//! The arena's runs are the runs of fresh tables, and stay so however often its tables are used again.
+//!
+//! Every case under `cases/`, and hand-made ones like those that a generator makes, at every level: events,
+//! rows, final state, levels and blocking must be equal, but for the clock and for names of schemas. Where a
+//! server is free to choose (who of two waiters goes first), one of several fresh runs must be equal.
+//! Embedded SQLite always runs; servers are the URLs in `ANCHORITE_TEST_URLS`.
+
+#![allow(clippy::print_stdout, reason = "tests tell what they did")]
+
+mod support;
+
+use std::path::Path;
+
+use anchorite_model::{Case, Level, Product, Run};
+use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
+use anchorite_target::{Target, open};
+use support::servers;
+
+/// Fresh runs before two runs count as different.
+const FRESH_RUNS: usize = 6;
+/// Uses of the same case in one arena.
+const USES: usize = 100;
+
+fn targets() -> Vec<Box<dyn Target>> {
+    let embedded = ["sqlite", "sqlite:wal", "sqlite:shared-cache"];
+    let embedded = embedded.map(|name| open(name).expect("SQLite is there"));
+    embedded.into_iter().chain(servers()).collect()
+}
+
+/// Cases like those of a generator.
+const MADE: &str = "tests/made";
+/// Cases that are data of the repository.
+const KEPT: [&str; 3] = ["../../cases/probe", "../../cases/waits", "../../cases/bugs"];
+
+fn cases(folder: &str, target: &dyn Target) -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = std::fs::read_dir(folder).expect("a folder of cases");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    files.sort();
+    let read = |file: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(file).expect("a case is readable");
+        let name = file.file_stem().expect("a case has a name").to_string_lossy();
+        Case::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let is_for = |case: &Case| {
+        let products = &case.header.targets;
+        products.is_empty() || products.contains(&target.info().product)
+    };
+    files.iter().map(read).filter(is_for).collect()
+}
+
+/// A run without what differs between any two runs: the clock, names of schemas.
+fn essence(run: &Run) -> String {
+    let mut run = run.clone();
+    for event in &mut run.events {
+        event.at_us = 0;
+    }
+    let text = format!("{run:#?}");
+    let mut rest = text.as_str();
+    let mut told = String::new();
+    while let Some(at) = rest.find("anchorite_") {
+        told.push_str(&rest[..at]);
+        told.push_str("SCHEMA");
+        let name_end = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+        rest = rest[at..].find(name_end).map_or("", |end| &rest[at + end..]);
+    }
+    told + rest
+}
+
+fn first_difference(left: &str, right: &str) -> String {
+    let lines = left.lines().zip(right.lines()).enumerate();
+    let found = lines.into_iter().find(|(_, (left, right))| left != right);
+    found.map_or_else(
+        || format!("{} and {} lines", left.lines().count(), right.lines().count()),
+        |(number, (left, right))| format!("line {number}: {left} / {right}"),
+    )
+}
+
+fn levels(target: &dyn Target) -> Vec<Option<Level>> {
+    std::iter::once(None).chain(target.levels().iter().copied().map(Some)).collect()
+}
+
+#[test]
+fn runs_are_those_of_fresh_tables() {
+    let mut wrong = Vec::new();
+    for target in targets() {
+        let target = target.as_ref();
+        let options = RunOptions::default();
+        let mut fresh = FreshTables { target, options: options.clone() };
+        let mut arena = Arena::new(target, options).expect("an arena");
+        let mut compared = 0;
+        for case in KEPT.into_iter().chain([MADE]).flat_map(|folder| cases(folder, target)) {
+            let case = &case;
+            for level in levels(target) {
+                let runs: Vec<_> =
+                    (0..2).map(|_| arena.run(case, level).map(|run| essence(&run))).collect();
+                for run in runs {
+                    let place = format!("{} at {level:?}: {}", target.info(), case.name);
+                    let mut difference = String::new();
+                    let is_equal = (0..FRESH_RUNS).any(|_| match (&run, fresh.run(case, level)) {
+                        (Ok(run), Ok(expected)) => {
+                            let expected = essence(&expected);
+                            difference = first_difference(run, &expected);
+                            *run == expected
+                        }
+                        (Err(error), Err(expected)) => error.to_string() == expected.to_string(),
+                        (run, expected) => {
+                            difference = format!("{:?} / {:?}", run.as_ref().err(), expected.err());
+                            false
+                        }
+                    });
+                    compared += 1;
+                    if !is_equal {
+                        wrong.push(format!("{place}: {difference}"));
+                    }
+                }
+            }
+        }
+        println!("{}: {compared} runs compared", target.info());
+    }
+    assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_case_stays_the_same_however_often_it_runs() {
+    for target in targets() {
+        let target = target.as_ref();
+        let mut arena = Arena::new(target, RunOptions::default()).expect("an arena");
+        let mut different = Vec::new();
+        for case in cases(MADE, target) {
+            // Who of two waiters goes first is the server's choice there.
+            if target.info().product == Product::Postgres && case.name == "two-waiters" {
+                continue;
+            }
+            let mut run = |case: &Case| essence(&arena.run(case, None).expect("the case runs"));
+            let first = run(&case);
+            for use_number in 2..=USES {
+                let later = run(&case);
+                if first != later {
+                    let difference = first_difference(&first, &later);
+                    different.push(format!("{}, use {use_number}: {difference}", case.name));
+                }
+            }
+        }
+        println!("{}: {} runs differ from the first", target.info(), different.len());
+        assert!(different.is_empty(), "{}\n{}", target.info(), different.join("\n"));
+    }
+}
+
+#[test]
+fn a_failing_set_up_is_reported_as_on_fresh_tables_and_leaves_nothing() {
+    for target in targets() {
+        let target = target.as_ref();
+        let case = |rows: &str| {
+            let text = format!(
+                "/* setup */ CREATE TABLE t (a INT PRIMARY KEY);\n\
+                 /* setup */ INSERT INTO t VALUES {rows};\n/* t1 */ SELECT * FROM t;"
+            );
+            Case::parse("set-up", &text).expect("a case")
+        };
+        let mut arena = Arena::new(target, RunOptions::default()).expect("an arena");
+        let mut fresh = FreshTables { target, options: RunOptions::default() };
+        let expected = fresh.run(&case("(1)"), None).expect("it runs");
+        for _ in 0..3 {
+            let run = arena.run(&case("(1)"), None).expect("it runs");
+            assert_eq!(essence(&run), essence(&expected));
+            let error = arena.run(&case("(1), (1)"), None).expect_err("a duplicate");
+            let fresh_error = fresh.run(&case("(1), (1)"), None).expect_err("a duplicate");
+            assert_eq!(error.to_string(), fresh_error.to_string());
+        }
+    }
+}
+
+#[test]
+fn an_arena_can_be_given_to_a_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Arena<'_>>();
+}
