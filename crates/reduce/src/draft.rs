@@ -1,0 +1,177 @@
+//! A case in the form in which it is reduced, and what it costs to read.
+
+use anchorite_model::sql::{Dialect, TokenKind};
+use anchorite_model::{Case, Header, SessionIndex, Statement, StatementKind, Step};
+
+use crate::sentence::Sentence;
+
+/// A step of a draft.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) session: SessionIndex,
+    pub(crate) sentence: Sentence,
+}
+
+/// A case that is being reduced.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    /// Name, level, targets, check and teardown: what the reducer leaves alone.
+    frame: Case,
+    pub(crate) setup: Vec<Sentence>,
+    pub(crate) sessions: Vec<String>,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// How much there is to read, the most important figure first: statements, tokens, sizes of literals,
+/// characters, switches between sessions, and how late transactions begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cost {
+    statements: usize,
+    tokens: usize,
+    literals: u64,
+    characters: usize,
+    switches: usize,
+}
+
+impl Draft {
+    /// Takes a case apart. Headers that speak of step numbers (`shows`, `expect`) do not survive.
+    pub(crate) fn of(case: &Case, dialect: Dialect) -> Self {
+        let header = Header { expect: Vec::new(), other: Vec::new(), ..case.header.clone() };
+        let read = |statement: &Statement| Sentence::read(&statement.sql, dialect);
+        let lines = case.steps.iter();
+        Self {
+            frame: Case {
+                name: case.name.clone(),
+                header,
+                check: case.check.clone(),
+                teardown: case.teardown.clone(),
+                ..Case::default()
+            },
+            setup: case.setup.iter().map(read).collect(),
+            sessions: case.sessions.clone(),
+            lines: lines
+                .map(|step| Line { session: step.session, sentence: read(&step.statement) })
+                .collect(),
+        }
+    }
+
+    /// Puts the case together; sessions without statements vanish.
+    pub(crate) fn to_case(&self) -> Case {
+        let statement = |sentence: &Sentence| Statement { sql: sentence.text().to_owned(), line: 0 };
+        let mut case = self.frame.clone();
+        case.setup = self.setup.iter().map(statement).collect();
+        let speakers = self.speakers();
+        case.sessions = speakers.iter().map(|session| self.sessions[*session].clone()).collect();
+        let place = |session| speakers.iter().position(|other| *other == session).unwrap_or(0);
+        let lines = self.lines.iter();
+        case.steps = lines
+            .map(|line| Step { session: place(line.session), statement: statement(&line.sentence) })
+            .collect();
+        let sessions = &case.sessions;
+        case.header.session_levels.retain(|(name, _)| sessions.contains(name));
+        case
+    }
+
+    /// The sessions that say something, in order of their first statement.
+    pub(crate) fn speakers(&self) -> Vec<SessionIndex> {
+        let mut speakers = Vec::new();
+        for line in &self.lines {
+            if !speakers.contains(&line.session) {
+                speakers.push(line.session);
+            }
+        }
+        speakers
+    }
+
+    /// Every statement, setup first.
+    pub(crate) fn sentences(&self) -> impl Iterator<Item = &Sentence> {
+        self.setup.iter().chain(self.lines.iter().map(|line| &line.sentence))
+    }
+
+    /// Every statement, setup first.
+    pub(crate) fn sentences_mut(&mut self) -> impl Iterator<Item = &mut Sentence> {
+        self.setup.iter_mut().chain(self.lines.iter_mut().map(|line| &mut line.sentence))
+    }
+
+    /// Whether it can be asked about: something is said, and every changed statement can be read back.
+    pub(crate) fn is_sound(&self) -> bool {
+        !self.lines.is_empty() && self.sentences().all(Sentence::is_sound)
+    }
+
+    /// What it costs to read.
+    pub(crate) fn cost(&self) -> Cost {
+        let pairs = self.lines.windows(2);
+        let mut cost = Cost {
+            statements: self.setup.len() + self.lines.len(),
+            tokens: 0,
+            literals: 0,
+            characters: 0,
+            switches: pairs.filter(|pair| pair[0].session != pair[1].session).count(),
+        };
+        for sentence in self.sentences() {
+            for token in sentence.tokens() {
+                cost.tokens += 1;
+                cost.characters += token.text.len();
+                cost.literals += match token.kind {
+                    TokenKind::Number => number_weight(token.text),
+                    TokenKind::String => string_weight(token.text),
+                    _ => 0,
+                };
+            }
+        }
+        cost
+    }
+
+    /// Which transaction each step belongs to; numbered in order of appearance.
+    pub(crate) fn transactions(&self) -> Vec<usize> {
+        let mut open: Vec<Option<usize>> = vec![None; self.sessions.len()];
+        let mut next = 0;
+        let mut transactions = Vec::with_capacity(self.lines.len());
+        for line in &self.lines {
+            let kind = line.sentence.kind();
+            let current = &mut open[line.session];
+            if kind == StatementKind::Begin {
+                *current = None;
+            }
+            let number = current.unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            transactions.push(number);
+            match kind {
+                StatementKind::Begin => *current = Some(number),
+                StatementKind::Commit { chain: false } | StatementKind::Rollback { chain: false } => {
+                    *current = None;
+                }
+                _ => {}
+            }
+        }
+        transactions
+    }
+
+    /// Keeps the steps for which this says so, by position.
+    pub(crate) fn retain_lines(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let mut at = 0;
+        self.lines.retain(|_| {
+            at += 1;
+            keep(at - 1)
+        });
+    }
+}
+
+/// Small whole numbers are easy to read, everything else is not.
+pub(crate) fn number_weight(text: &str) -> u64 {
+    const STRANGE: u64 = 1 << 20;
+    text.parse::<u64>().map_or(STRANGE + text.len() as u64, |number| number.min(STRANGE))
+}
+
+/// `'a'` is easier than `'b'`, and both are easier than `'Xy z'`.
+fn string_weight(text: &str) -> u64 {
+    const STRANGE: u64 = 60;
+    let weight = |c: char| match c {
+        '\'' | '"' => 0,
+        'a'..='z' => u64::from(u32::from(c) - u32::from('a') + 1),
+        _ => STRANGE,
+    };
+    text.chars().map(weight).sum()
+}

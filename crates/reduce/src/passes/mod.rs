@@ -1,0 +1,83 @@
+//! The passes, from coarse to fine, repeated until none of them finds anything.
+//!
+//! Idea: hierarchical delta debugging (Misherghi and Su 2006): what hangs on something goes with it. Whole sessions
+//! and transactions first, then statements, tables with everything that uses them, rows, columns with their
+//! uses, constraints and types, clauses, expressions, literals, and the schedule. Names come last, once.
+
+mod clauses;
+mod columns;
+mod expressions;
+mod literals;
+mod names;
+mod schedule;
+mod statements;
+mod tables;
+mod tokens;
+
+use anchorite_model::sql::Dialect;
+use anchorite_model::{Case, Product};
+
+use crate::draft::Draft;
+use crate::search::{Budget, Reduced, Search, Stop};
+
+/// The smallest case that can be found of which `still` says yes. The case itself is taken to be interesting.
+///
+/// `still` is asked about cases that can be read, never twice about the same text. Its errors end the
+/// reduction.
+pub fn reduce<E>(
+    case: &Case,
+    product: Product,
+    mut budget: Budget<'_>,
+    still: &mut dyn FnMut(&Case) -> Result<bool, E>,
+) -> Result<Reduced, E> {
+    let draft = Draft::of(case, Dialect::of(product));
+    let mut search = Search::new(draft, still, &mut budget);
+    let complete = match to_the_end(&mut search) {
+        Ok(()) => true,
+        Err(Stop::Budget) => false,
+        Err(Stop::Failed(error)) => return Err(error),
+    };
+    let case = if search.taken == 0 { case.clone() } else { search.best.to_case() };
+    Ok(Reduced { case, questions: search.asked, complete })
+}
+
+fn to_the_end<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+    loop {
+        let taken = search.taken;
+        coarse(search)?;
+        fine(search)?;
+        if search.taken == taken {
+            break;
+        }
+    }
+    names::tidy(search)
+}
+
+/// Whole things: repeated by itself, because it makes everything after it cheaper.
+fn coarse<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+    loop {
+        let taken = search.taken;
+        search.thin(statements::sessions)?;
+        search.thin(statements::transactions)?;
+        search.thin(statements::units)?;
+        search.thin(tables::tables)?;
+        search.thin(tables::other_setup)?;
+        if search.taken == taken {
+            return Ok(());
+        }
+    }
+}
+
+fn fine<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+    search.thin(tables::rows)?;
+    tables::merge_inserts(search)?;
+    search.thin(columns::columns)?;
+    search.thin(clauses::schema)?;
+    search.thin(literals::types)?;
+    search.thin(clauses::clauses)?;
+    search.thin(tokens::parts)?;
+    search.thin(statements::roll_backs)?;
+    expressions::simplify(search)?;
+    literals::simplify(search)?;
+    schedule::calm(search)
+}

@@ -1,0 +1,128 @@
+//! What a draft's CREATE statements say: tables, their columns, and which of them are keys.
+
+use sqlparser::ast::{
+    ColumnOption, CreateTable, Expr, IndexColumn, ObjectName, Statement, TableConstraint,
+};
+
+use crate::draft::Draft;
+
+/// A table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its name, in lower case.
+    pub(crate) name: String,
+    /// Its columns' names in order, in lower case.
+    pub(crate) columns: Vec<String>,
+    /// Columns of the primary key.
+    pub(crate) primary: Vec<String>,
+    /// Columns of unique constraints and indexes.
+    pub(crate) unique: Vec<String>,
+    /// Columns of other indexes.
+    pub(crate) indexed: Vec<String>,
+    /// Columns of foreign keys, on either side.
+    pub(crate) foreign: Vec<String>,
+    /// Generated columns.
+    pub(crate) generated: Vec<String>,
+    /// Whether it is partitioned.
+    pub(crate) partitioned: bool,
+}
+
+/// The tables that the setup creates, as far as it could be parsed.
+pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for tree in draft.setup.iter().filter_map(|sentence| sentence.tree()) {
+        match tree {
+            Statement::CreateTable(create) => tables.push(table(create)),
+            Statement::CreateIndex(index) => {
+                let name = last_name(&index.table_name);
+                if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
+                    let columns = names(&index.columns);
+                    if index.unique { &mut table.unique } else { &mut table.indexed }.extend(columns);
+                }
+            }
+            _ => {}
+        }
+    }
+    let references: Vec<(String, String)> = draft
+        .setup
+        .iter()
+        .filter_map(|sentence| sentence.tree())
+        .flat_map(referred_columns)
+        .collect();
+    for (name, column) in references {
+        if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
+            table.foreign.push(column);
+        }
+    }
+    tables
+}
+
+fn table(create: &CreateTable) -> Table {
+    let mut table = Table { name: last_name(&create.name), ..Table::default() };
+    table.partitioned = create.partition_by.is_some();
+    for column in &create.columns {
+        let name = column.name.value.to_lowercase();
+        for option in &column.options {
+            match &option.option {
+                ColumnOption::PrimaryKey(_) => table.primary.push(name.clone()),
+                ColumnOption::Unique(_) => table.unique.push(name.clone()),
+                ColumnOption::ForeignKey(_) => table.foreign.push(name.clone()),
+                ColumnOption::Generated { .. } => table.generated.push(name.clone()),
+                _ => {}
+            }
+        }
+        table.columns.push(name);
+    }
+    for constraint in &create.constraints {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => table.primary.extend(names(&key.columns)),
+            TableConstraint::Unique(key) => table.unique.extend(names(&key.columns)),
+            TableConstraint::Index(index) => table.indexed.extend(names(&index.columns)),
+            TableConstraint::ForeignKey(key) => {
+                table.foreign.extend(key.columns.iter().map(|column| column.value.to_lowercase()));
+            }
+            _ => {}
+        }
+    }
+    table
+}
+
+/// What foreign keys point to: table and column.
+fn referred_columns(tree: &Statement) -> Vec<(String, String)> {
+    let Statement::CreateTable(create) = tree else { return Vec::new() };
+    let of_columns = create.columns.iter().flat_map(|column| &column.options);
+    let of_columns = of_columns.filter_map(|option| match &option.option {
+        ColumnOption::ForeignKey(key) => Some(key),
+        _ => None,
+    });
+    let of_table = create.constraints.iter().filter_map(|constraint| match constraint {
+        TableConstraint::ForeignKey(key) => Some(key),
+        _ => None,
+    });
+    let keys = of_columns.chain(of_table);
+    keys.flat_map(|key| {
+        let table = last_name(&key.foreign_table);
+        key.referred_columns.iter().map(move |column| (table.clone(), column.value.to_lowercase()))
+    })
+    .collect()
+}
+
+/// The columns of an index, as far as they are plain columns.
+pub(crate) fn names(columns: &[IndexColumn]) -> Vec<String> {
+    columns.iter().filter_map(|column| column_name(&column.column.expr)).collect()
+}
+
+/// The name of a column that stands alone.
+pub(crate) fn column_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => Some(name.value.to_lowercase()),
+        Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.to_lowercase()),
+        _ => None,
+    }
+}
+
+/// The last part of a name, in lower case.
+pub(crate) fn last_name(name: &ObjectName) -> String {
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.map_or_else(String::new, |name| name.value.to_lowercase())
+}

@@ -1,0 +1,168 @@
+//! Asking whether smaller drafts are still interesting, and thinning a draft by halves.
+//!
+//! Idea: delta debugging (Zeller and Hildebrandt 2002), without the subsets that hardly ever work: take out as
+//! much as possible at once, then halves, quarters, and at last single things. A pass describes its
+//! things by one *walk* over the draft that asks a [`Picker`] about each of them; the same walk counts them
+//! and takes them out, so the two cannot disagree.
+//!
+//! Every candidate must cost less than the best draft so far; so the search ends, and never grows a case.
+//! Answers are kept by the printed text; nothing is asked twice.
+
+use std::collections::HashMap;
+
+use anchorite_model::Case;
+
+use crate::draft::Draft;
+
+/// How long to go on.
+pub struct Budget<'b> {
+    /// So many questions at most.
+    pub questions: usize,
+    /// Asked before each question; `false` = no time is left.
+    pub time_left: &'b mut dyn FnMut() -> bool,
+}
+
+/// A case that became smaller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reduced {
+    /// The smallest case of which the answer was yes; the original one if there was none.
+    pub case: Case,
+    /// So many questions were asked.
+    pub questions: usize,
+    /// Whether nothing more was left to try; otherwise the budget was used up.
+    pub complete: bool,
+}
+
+/// Why the search ends before it is done.
+pub(crate) enum Stop<E> {
+    Budget,
+    Failed(E),
+}
+
+/// The state of a reduction.
+pub(crate) struct Search<'s, 'b, E> {
+    pub(crate) best: Draft,
+    still: &'s mut dyn FnMut(&Case) -> Result<bool, E>,
+    budget: &'s mut Budget<'b>,
+    answers: HashMap<String, bool>,
+    pub(crate) asked: usize,
+    /// How often a candidate was taken.
+    pub(crate) taken: usize,
+}
+
+impl<'s, 'b, E> Search<'s, 'b, E> {
+    pub(crate) fn new(
+        best: Draft,
+        still: &'s mut dyn FnMut(&Case) -> Result<bool, E>,
+        budget: &'s mut Budget<'b>,
+    ) -> Self {
+        Self { best, still, budget, answers: HashMap::new(), asked: 0, taken: 0 }
+    }
+
+    /// Takes the candidate if it costs less and is still interesting.
+    pub(crate) fn offer(&mut self, candidate: Draft) -> Result<bool, Stop<E>> {
+        if candidate.cost() >= self.best.cost() {
+            return Ok(false);
+        }
+        self.offer_whatever_it_costs(candidate)
+    }
+
+    /// Takes the candidate if it is still interesting. Only for steps that cannot go round in circles.
+    pub(crate) fn offer_whatever_it_costs(&mut self, candidate: Draft) -> Result<bool, Stop<E>> {
+        if !candidate.is_sound() {
+            return Ok(false);
+        }
+        let case = candidate.to_case();
+        let text = case.to_text();
+        let answer = match self.answers.get(&text) {
+            Some(answer) => *answer,
+            None => {
+                if self.asked >= self.budget.questions || !(self.budget.time_left)() {
+                    return Err(Stop::Budget);
+                }
+                self.asked += 1;
+                let answer = (self.still)(&case).map_err(Stop::Failed)?;
+                self.answers.insert(text, answer);
+                answer
+            }
+        };
+        if answer {
+            self.best = candidate;
+            self.taken += 1;
+        }
+        Ok(answer)
+    }
+
+    /// Takes out as many as possible of the things that the walk asks about.
+    pub(crate) fn thin(&mut self, walk: Walk) -> Result<(), Stop<E>> {
+        let base = self.best.clone();
+        let mut counting = Picker::new(&[]);
+        walk(&mut base.clone(), &mut counting);
+        let mut marks = vec![false; counting.at];
+        let mut size = marks.len();
+        while size > 0 {
+            let rest: Vec<usize> = (0..marks.len()).filter(|at| !marks[*at]).collect();
+            for chunk in rest.rchunks(size) {
+                chunk.iter().for_each(|at| marks[*at] = true);
+                let mut candidate = base.clone();
+                walk(&mut candidate, &mut Picker::new(&marks));
+                if !self.offer(candidate)? {
+                    chunk.iter().for_each(|at| marks[*at] = false);
+                }
+            }
+            size /= 2;
+        }
+        Ok(())
+    }
+}
+
+/// Goes through a draft and asks about each thing that could be taken out or made simpler.
+pub(crate) type Walk = fn(&mut Draft, &mut Picker<'_>);
+
+/// Says which things go; counts them on the way.
+pub(crate) struct Picker<'m> {
+    marks: &'m [bool],
+    at: usize,
+}
+
+impl<'m> Picker<'m> {
+    const fn new(marks: &'m [bool]) -> Self {
+        Self { marks, at: 0 }
+    }
+
+    /// Whether the next thing goes.
+    pub(crate) fn goes(&mut self) -> bool {
+        self.at += 1;
+        self.marks.get(self.at - 1).copied().unwrap_or(false)
+    }
+
+    /// Whether the next thing goes; only what exists is counted.
+    pub(crate) fn goes_if(&mut self, exists: bool) -> bool {
+        exists && self.goes()
+    }
+
+    /// Asks about each element of a list; the list keeps at least one.
+    pub(crate) fn thin_list<T>(&mut self, list: &mut Vec<T>) {
+        if list.len() > 1 {
+            let gone: Vec<bool> = list.iter().map(|_| self.goes()).collect();
+            let spare = usize::from(gone.iter().all(|gone| *gone));
+            let mut at = 0;
+            list.retain(|_| {
+                at += 1;
+                !gone[at - 1] || at <= spare
+            });
+        }
+    }
+
+    /// Asks about each element of a list that may become empty.
+    pub(crate) fn empty_list<T>(&mut self, list: &mut Vec<T>) {
+        list.retain(|_| !self.goes());
+    }
+
+    /// Asks about something optional.
+    pub(crate) fn drop_option<T>(&mut self, option: &mut Option<T>) {
+        if self.goes_if(option.is_some()) {
+            *option = None;
+        }
+    }
+}
