@@ -57,7 +57,8 @@ impl Draft {
 
     /// Puts the case together; sessions without statements vanish.
     pub(crate) fn to_case(&self) -> Case {
-        let statement = |sentence: &Sentence| Statement { sql: sentence.text().to_owned(), line: 0 };
+        let statement =
+            |sentence: &Sentence| Statement { sql: sentence.text().to_owned(), line: 0 };
         let mut case = self.frame.clone();
         case.setup = self.setup.iter().map(statement).collect();
         let speakers = self.speakers();
@@ -140,7 +141,8 @@ impl Draft {
             transactions.push(number);
             match kind {
                 StatementKind::Begin => *current = Some(number),
-                StatementKind::Commit { chain: false } | StatementKind::Rollback { chain: false } => {
+                StatementKind::Commit { chain: false }
+                | StatementKind::Rollback { chain: false } => {
                     *current = None;
                 }
                 _ => {}

@@ -12,10 +12,10 @@
 //! * [`known`]: issues that have a name already.
 
 pub mod confirm;
-
+pub mod contrast;
 mod draft;
-
-
+mod fingerprint;
+pub mod known;
 mod passes;
 mod schema;
 mod search;
@@ -23,7 +23,7 @@ mod sentence;
 mod syntax;
 
 pub use confirm::{Confirmation, Tally};
-
-
+pub use contrast::{Variant, contrasts};
+pub use fingerprint::{Shape, fingerprint};
 pub use passes::reduce;
 pub use search::{Budget, Reduced};

@@ -37,7 +37,8 @@ pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
                 let name = last_name(&index.table_name);
                 if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
                     let columns = names(&index.columns);
-                    if index.unique { &mut table.unique } else { &mut table.indexed }.extend(columns);
+                    if index.unique { &mut table.unique } else { &mut table.indexed }
+                        .extend(columns);
                 }
             }
             _ => {}

@@ -26,9 +26,8 @@ pub(crate) struct Sentence {
 impl Sentence {
     /// Reads a statement.
     pub(crate) fn read(text: &str, dialect: Dialect) -> Self {
-        let tree = parse(text, dialect).filter(|tree| {
-            parse(&tree.to_string(), dialect).is_some_and(|again| again == *tree)
-        });
+        let tree = parse(text, dialect)
+            .filter(|tree| parse(&tree.to_string(), dialect).is_some_and(|again| again == *tree));
         let tree = tree.filter(|_| !has_hint(text, dialect)).map(Box::new);
         Self { text: text.to_owned(), tree, dialect, broken: false }
     }

@@ -71,8 +71,7 @@ fn values_in_column(draft: &Draft, table: &str, at: usize) -> Vec<String> {
         for row in values_of(tree).map_or(&[][..], |values| values.rows.as_slice()) {
             if let Some(Expr::Value(value)) = row.content.get(at) {
                 let text = value.to_string();
-                let is_other =
-                    !matches!(value.value, Value::Null) && text.parse::<i64>().is_err();
+                let is_other = !matches!(value.value, Value::Null) && text.parse::<i64>().is_err();
                 if is_other && !found.contains(&text) {
                     found.push(text);
                 }

@@ -12,8 +12,20 @@ use crate::sentence::Sentence;
 
 /// Words that begin a clause which may be left out.
 const CLAUSES: [&str; 14] = [
-    "WHERE", "ORDER", "GROUP", "HAVING", "LIMIT", "FOR", "LOCK", "RETURNING", "PARTITION", "ENGINE",
-    "ON", "USING", "AND", "OFFSET",
+    "WHERE",
+    "ORDER",
+    "GROUP",
+    "HAVING",
+    "LIMIT",
+    "FOR",
+    "LOCK",
+    "RETURNING",
+    "PARTITION",
+    "ENGINE",
+    "ON",
+    "USING",
+    "AND",
+    "OFFSET",
 ];
 
 /// Clauses, conjuncts and list items of statements without a tree.
