@@ -8,6 +8,7 @@ mod levels;
 mod oracles;
 mod output;
 mod probe;
+mod reduce;
 mod run;
 mod server;
 mod targets;
@@ -30,6 +31,8 @@ enum Command {
     Run(run::RunArgs),
     /// Show the classic anomaly table: what each level prevents, beside what the vendor claims
     Probe(probe::ProbeArgs),
+    /// Make a case as small as possible while it still shows the same finding
+    Reduce(reduce::ReduceArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
+        Command::Reduce(arguments) => reduce::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
         Command::Check(arguments) => check::run(arguments),
     };

@@ -78,11 +78,12 @@ fn part_end(tokens: &[Token<'_>], start: usize) -> Option<usize> {
             ")" if depth == 0 => return Some(at),
             ")" => depth -= 1,
             "," if depth == 0 && is_item => return Some(at),
-            _ if depth == 0 && CLAUSES.iter().any(|word| token.is_word(word)) => {
-                // AND belongs to the WHERE that it follows, not to another AND.
-                if first.is_word("AND") || is_item || !token.is_word("AND") {
-                    return Some(at);
-                }
+            // AND belongs to the WHERE that it follows, not to another AND.
+            _ if depth == 0
+                && CLAUSES.iter().any(|word| token.is_word(word))
+                && (first.is_word("AND") || is_item || !token.is_word("AND")) =>
+            {
+                return Some(at);
             }
             _ => {}
         }

@@ -1,0 +1,173 @@
+//! `anchorite reduce`: the smallest case that still shows the same finding.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anchorite_claims::Claims;
+use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
+use anchorite_model::{Finding, Level, Origin, Signature};
+use anchorite_reduce::{Shape, known};
+use anchorite_stage::{FreshTables, RunOptions};
+use anchorite_target::Target;
+use anyhow::Context;
+use clap::Args;
+
+use crate::exit::{BadInput, Exit};
+use crate::files::{Script, read};
+use crate::interrupt::Interrupt;
+use crate::levels::{LevelChoice, chosen};
+use crate::oracles::{self, OracleChoice};
+use crate::output::{print, tell};
+use crate::targets::{self, OpenTarget};
+
+/// Arguments of `reduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anchorite reduce cases/bugs/MDEV-27992.case --on mariadb@10.11
+  anchorite reduce cases/bugs/MDEV-26643.case --on mariadb@10.11 --strict --out smaller.case")]
+pub struct ReduceArgs {
+    /// A .case file, a finding.json, or the folder of a finding
+    file: PathBuf,
+    /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL
+    #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
+    on: String,
+    /// ru, rc, rr, si, ser or default; default: what the case or the finding says
+    #[arg(long, value_name = "LEVEL")]
+    level: Option<LevelChoice>,
+    /// Who judges: final-state or all; repeatable; default: all that apply
+    #[arg(long = "oracle", value_name = "ORACLE")]
+    oracle: Vec<OracleChoice>,
+    /// Count documented exceptions as violations
+    #[arg(long)]
+    strict: bool,
+    /// Run the case this many times before and after the reduction
+    #[arg(long, value_name = "K", default_value_t = Effort::default().confirmations,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    confirm: u32,
+    /// Stop after this many seconds and keep the smallest case so far
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    time: u64,
+    /// Write the reduced case to this file instead of printing it
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What to reduce.
+struct Subject {
+    case: anchorite_model::Case,
+    level: Option<Level>,
+    signature: Option<Signature>,
+    origin: Origin,
+}
+
+/// Reduces a case or a finding.
+pub fn run(arguments: &ReduceArgs) -> anyhow::Result<ExitCode> {
+    let subject = read_subject(&arguments.file)?;
+    let interrupt = Interrupt::listen()?;
+    let open = OpenTarget::open(&arguments.on)?;
+    let options = RunOptions { interrupt: Arc::clone(&interrupt.flag), ..RunOptions::default() };
+    interrupt.attend(|| reduce(arguments, &subject, open.target.as_ref(), &options))
+}
+
+fn read_subject(path: &Path) -> anyhow::Result<Subject> {
+    let file = if path.is_dir() { path.join("finding.json") } else { path.to_owned() };
+    let name = file.display().to_string();
+    if file.extension().is_some_and(|ending| ending == "json") {
+        let text =
+            std::fs::read_to_string(&file).map_err(|error| BadInput(format!("{name}: {error}")))?;
+        let finding: Finding = serde_json::from_str(&text)
+            .map_err(|error| BadInput(format!("{name}: expected a finding: {error}")))?;
+        return Ok(Subject {
+            level: finding.run.level,
+            case: finding.run.case,
+            signature: Some(finding.signature),
+            origin: finding.origin,
+        });
+    }
+    match read(&file)? {
+        Script::Case(case) => {
+            Ok(Subject { case: *case, level: None, signature: None, origin: Origin::File(name) })
+        }
+        Script::Spec(_) => Err(BadInput(format!("{name}: expected a .case file")).into()),
+    }
+}
+
+fn reduce(
+    arguments: &ReduceArgs,
+    subject: &Subject,
+    target: &dyn Target,
+    options: &RunOptions,
+) -> anyhow::Result<ExitCode> {
+    let level = match arguments.level {
+        Some(LevelChoice::All) => {
+            return Err(BadInput("--level all: expected one level".to_owned()).into());
+        }
+        Some(choice) => chosen(&[choice], target)[0],
+        None => subject.level,
+    };
+    let oracles = oracles::chosen(&arguments.oracle);
+    let claims = Claims::for_product(target.info().product);
+    // A finding that rests on an exception was found strictly, so that is how it is looked for.
+    let excepted = subject.signature.as_ref().is_some_and(|found| found.exception.is_some());
+    let trial = Trial { claims, oracles: &oracles, strict: arguments.strict || excepted };
+    let mut fast = FreshTables { target, options: options.clone() };
+    let mut fresh = FreshTables { target, options: options.clone() };
+    let suspect = Suspect {
+        case: &subject.case,
+        level,
+        signature: subject.signature.clone(),
+        origin: subject.origin.clone(),
+    };
+    let effort = Effort {
+        confirmations: arguments.confirm,
+        time: Duration::from_secs(arguments.time),
+        ..Effort::default()
+    };
+    let start = Instant::now();
+    let outcome = investigate(&trial, &mut fast, &mut fresh, &suspect, &effort, known::built_in())?;
+    let seconds = start.elapsed().as_secs_f64();
+    match outcome {
+        Investigation::Confirmed { finding, shape, questions, complete } => {
+            let rest = if complete { "" } else { ", stopped before the end" };
+            tell(&format!("{questions} questions, {seconds:.1} s{rest}"));
+            let text = described(&finding, &shape);
+            match &arguments.out {
+                None => print(&text),
+                Some(file) => std::fs::write(file, text)
+                    .with_context(|| format!("cannot write {}", file.display()))?,
+            }
+            Ok(if finding.known.is_some() { Exit::Fine } else { Exit::Violation }.into())
+        }
+        Investigation::Flaky(confirmed) => {
+            let (shown, runs) = (confirmed.shown, confirmed.runs);
+            tell(&format!("flaky: it came out {shown} of {runs} times, so it cannot be reduced"));
+            Ok(Exit::NothingJudged.into())
+        }
+        Investigation::NotShownAgain { runs } => {
+            tell(&format!("nothing to reduce: no violation in {runs} runs"));
+            Ok(Exit::Fine.into())
+        }
+    }
+}
+
+/// The reduced case as the text of a `.case` file that says in its header what it is.
+fn described(finding: &Finding, shape: &Shape) -> String {
+    let mut case = finding.run.case.clone();
+    let mut say = |key: &str, value: String| case.header.other.push((key.to_owned(), value));
+    let found = &finding.signature;
+    say("found", format!("{}: {}", found.oracle, found.anomaly));
+    say("fingerprint", finding.fingerprint.clone());
+    say("shape", shape.to_string());
+    finding.known.iter().for_each(|name| say("known", name.clone()));
+    say("confirmed", format!("{} of {} runs", finding.confirmed.shown, finding.confirmed.runs));
+    for contrast in &finding.contrast {
+        say("contrast", format!("{}: {}", contrast.change, contrast.outcome));
+    }
+    if case.header.level.is_none() {
+        case.header.level = finding.run.level;
+    }
+    case.to_text()
+}

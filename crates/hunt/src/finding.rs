@@ -1,0 +1,311 @@
+//! From a suspicion to a finding: confirmed, reduced, contrasted, named.
+//!
+//! Idea: run it again on fresh tables, as often as asked. Make it smaller with a fast runner, asking only whether
+//! the same oracle still finds the same thing. Confirm what is left on fresh tables again, so that nothing is
+//! told that was not just executed there. If it does not show there, the fast runner's leftovers had a part in it:
+//! then the reduction is repeated on fresh tables.
+//!
+//! Assumption: the same oracle, anomaly and exception mean the same finding. Blind spot: two causes under one
+//! signature; the smaller one wins. A candidate that fails with errors of no class (syntax, unknown column) more often
+//! than the original is never taken, so that a reduction does not slip into nonsense.
+
+use std::time::{Duration, Instant};
+
+use anchorite_model::{Case, Confirmed, Contrast, Finding, Level, Origin, Outcome, Run, Signature};
+use anchorite_model::{ErrorClass, SessionInfo};
+use anchorite_reduce::known::{self, KnownIssue, Sighting};
+use anchorite_reduce::{
+    Budget, Confirmation, Reduced, Shape, Tally, contrast, contrasts, fingerprint, reduce,
+};
+use anchorite_stage::{Runner, StageError};
+
+use crate::{Trial, Tried};
+
+/// A case that seems to show something.
+#[derive(Debug, Clone)]
+pub struct Suspect<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The level of all sessions, where it is not the case's own.
+    pub level: Option<Level>,
+    /// What it showed; `None` = whatever it shows first.
+    pub signature: Option<Signature>,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// How much to do for one suspect.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// So often it must come out again, before and after the reduction.
+    pub confirmations: u32,
+    /// So many questions the reduction may ask.
+    pub questions: usize,
+    /// So long the reduction may take.
+    pub time: Duration,
+    /// So many contrasts are told at most.
+    pub contrasts: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { confirmations: 3, questions: 2_000, time: Duration::from_secs(60), contrasts: 8 }
+    }
+}
+
+/// What became of a suspect.
+#[derive(Debug, Clone)]
+pub enum Investigation {
+    /// It comes out every time.
+    Confirmed {
+        /// What a user gets.
+        finding: Box<Finding>,
+        /// Its shape, for people.
+        shape: Shape,
+        /// So many questions the reduction asked.
+        questions: usize,
+        /// Whether the reduction came to its end.
+        complete: bool,
+    },
+    /// It comes out sometimes.
+    Flaky(Confirmed),
+    /// It did not come out again.
+    NotShownAgain {
+        /// So often it was run.
+        runs: u32,
+    },
+}
+
+/// Confirms, reduces and names a suspect. `fast` is for the many runs of the reduction, `fresh` for what is told.
+pub fn investigate(
+    trial: &Trial<'_>,
+    fast: &mut dyn Runner,
+    fresh: &mut dyn Runner,
+    suspect: &Suspect<'_>,
+    effort: &Effort,
+    known: &[KnownIssue],
+) -> Result<Investigation, StageError> {
+    let mut wanted = suspect.signature.clone();
+    let before = confirm(trial, fresh, suspect.case, suspect.level, &mut wanted, effort)?;
+    let (original, wanted) = match (before, wanted) {
+        ((Confirmation::Confirmed(_), Some(tried)), Some(wanted)) => (tried, wanted),
+        ((Confirmation::Flaky(confirmed), _), _) => return Ok(Investigation::Flaky(confirmed)),
+        ((Confirmation::NotShownAgain { runs }, _), _) => {
+            return Ok(Investigation::NotShownAgain { runs });
+        }
+        ((Confirmation::Confirmed(confirmed), _), _) => {
+            return Ok(Investigation::NotShownAgain { runs: confirmed.runs });
+        }
+    };
+    let question =
+        Question { trial, level: suspect.level, wanted, nonsense: nonsense(&original.run) };
+    let deadline = Instant::now() + effort.time;
+    let mut reduced = question.reduce(fast, suspect.case, &original.run, effort, deadline)?;
+    let mut after = question.confirm(fresh, &reduced.case, effort)?;
+    if after.1.is_none() {
+        let asked = reduced.questions;
+        let deadline = Instant::now() + effort.time;
+        reduced = question.reduce(fresh, suspect.case, &original.run, effort, deadline)?;
+        reduced.questions += asked;
+        after = question.confirm(fresh, &reduced.case, effort)?;
+    }
+    let (confirmed, tried) = match after {
+        (confirmed, Some(tried)) => (confirmed, tried),
+        (confirmed, None) => return Ok(Investigation::Flaky(confirmed)),
+    };
+    let contrast = question.contrast(fresh, &tried.run, effort.contrasts)?;
+    let (finding, shape) = question.finding(suspect, tried, confirmed, contrast, known);
+    let Reduced { questions, complete, .. } = reduced;
+    Ok(Investigation::Confirmed { finding: Box::new(finding), shape, questions, complete })
+}
+
+/// Runs a case as often as asked. What it shows first is what is wanted, if nothing was yet. The last run
+/// that showed it comes along.
+fn confirm(
+    trial: &Trial<'_>,
+    fresh: &mut dyn Runner,
+    case: &Case,
+    level: Option<Level>,
+    wanted: &mut Option<Signature>,
+    effort: &Effort,
+) -> Result<(Confirmation, Option<Tried>), StageError> {
+    let mut tally = Tally::new(effort.confirmations);
+    let mut last = None;
+    while tally.wants_more() {
+        let tried = trial.hold(fresh, case, level)?;
+        if wanted.is_none() {
+            wanted.clone_from(&tried.signature);
+        }
+        let shown = wanted.as_ref().is_some_and(|wanted| shows(trial, &tried, wanted));
+        tally.note(shown);
+        if shown {
+            last = Some(tried);
+        }
+    }
+    Ok((tally.verdict(), last))
+}
+
+/// Whether one of the oracles says this.
+fn shows(trial: &Trial<'_>, tried: &Tried, wanted: &Signature) -> bool {
+    let mut signatures = tried.judgements.iter().filter_map(|j| j.signature(trial.strict));
+    signatures.any(|signature| signature == *wanted)
+}
+
+/// How many statements failed for no reason that has to do with transactions.
+fn nonsense(run: &Run) -> usize {
+    let failures = run.events.iter().filter(
+        |event| matches!(&event.outcome, Outcome::Error(error) if error.class == ErrorClass::Other),
+    );
+    failures.count()
+}
+
+/// "Is it still the same finding?"
+struct Question<'a> {
+    trial: &'a Trial<'a>,
+    level: Option<Level>,
+    wanted: Signature,
+    /// As many meaningless errors as the original has.
+    nonsense: usize,
+}
+
+impl Question<'_> {
+    fn ask(&self, runner: &mut dyn Runner, case: &Case) -> Result<bool, StageError> {
+        match self.trial.hold(runner, case, self.level) {
+            Ok(tried) => {
+                Ok(nonsense(&tried.run) <= self.nonsense && shows(self.trial, &tried, &self.wanted))
+            }
+            // A setup that does not work is an answer: not this way.
+            Err(StageError::Setup { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn reduce(
+        &self,
+        runner: &mut dyn Runner,
+        case: &Case,
+        run: &Run,
+        effort: &Effort,
+        deadline: Instant,
+    ) -> Result<Reduced, StageError> {
+        let time_left = &mut || Instant::now() < deadline;
+        let budget = Budget { questions: effort.questions, time_left };
+        reduce(case, run.target.product, budget, &mut |case| self.ask(runner, case))
+    }
+
+    /// The last run, if all of them showed it.
+    fn confirm(
+        &self,
+        fresh: &mut dyn Runner,
+        case: &Case,
+        effort: &Effort,
+    ) -> Result<(Confirmed, Option<Tried>), StageError> {
+        let mut wanted = Some(self.wanted.clone());
+        let confirmation = confirm(self.trial, fresh, case, self.level, &mut wanted, effort)?;
+        Ok(match confirmation {
+            (Confirmation::Confirmed(confirmed), tried) => (confirmed, tried),
+            (Confirmation::Flaky(confirmed), _) => (confirmed, None),
+            (Confirmation::NotShownAgain { runs }, _) => (Confirmed { shown: 0, runs }, None),
+        })
+    }
+
+    /// The nearest variants that do not show it.
+    fn contrast(
+        &self,
+        fresh: &mut dyn Runner,
+        run: &Run,
+        most: usize,
+    ) -> Result<Vec<Contrast>, StageError> {
+        let target = &run.target;
+        let offered = self.trial.claims.levels.iter().filter(|level| level.is_offered_by(target));
+        let levels: Vec<Level> =
+            offered.filter(|level| level.same_as.is_none()).map(|level| level.level).collect();
+        let level = self.level.or_else(|| level_of(run));
+        let mut told = Vec::new();
+        for variant in contrasts(&run.case, target.product, &levels, level) {
+            if told.len() >= most {
+                break;
+            }
+            let tried = match self.trial.hold(fresh, &variant.case, variant.level.or(self.level)) {
+                Ok(tried) => tried,
+                Err(StageError::Interrupted) => return Err(StageError::Interrupted),
+                Err(StageError::Setup { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            if nonsense(&tried.run) <= self.nonsense && tried.signature.is_none() {
+                let outcome = contrast::told(run, &tried.run);
+                told.push(Contrast { change: variant.change, outcome });
+            }
+        }
+        Ok(told)
+    }
+
+    fn finding(
+        &self,
+        suspect: &Suspect<'_>,
+        tried: Tried,
+        confirmed: Confirmed,
+        contrast: Vec<Contrast>,
+        known: &[KnownIssue],
+    ) -> (Finding, Shape) {
+        let level = level_of(&tried.run);
+        // Only the final-state oracle leaves reads alone, and only where the level does.
+        let serial_reads = level.is_some_and(|level| {
+            let writes = self.trial.claims.writes(&tried.run.target, level);
+            writes.is_none_or(|writes| writes.claims.serial_reads)
+        });
+        let takes_snapshots = level.is_some_and(|level| level > Level::ReadCommitted);
+        let with_reads = serial_reads || takes_snapshots || self.wanted.oracle != "final-state";
+        let shape = Shape::of(&tried.run, with_reads);
+        let fingerprint = fingerprint(&shape, &self.wanted, level);
+        let sighting = Sighting {
+            target: &tried.run.target,
+            level,
+            signature: &self.wanted,
+            fingerprint: &fingerprint,
+            shape: &shape,
+        };
+        let known = known::matching(known, &sighting).map(|issue| issue.name.clone());
+        let finding = Finding {
+            known,
+            fingerprint,
+            signature: self.wanted.clone(),
+            origin: suspect.origin.clone(),
+            original: suspect.case.clone(),
+            claim: self.claim(&tried.run, level),
+            run: tried.run,
+            judgements: tried.judgements,
+            confirmed,
+            contrast,
+        };
+        (finding, shape)
+    }
+
+    /// What is promised, and which exceptions were considered.
+    fn claim(&self, run: &Run, level: Option<Level>) -> Vec<String> {
+        let Some(level) = level else { return Vec::new() };
+        let said = self.trial.claims.level(level);
+        let mut sentences: Vec<String> =
+            said.iter().map(|said| format!("{level}: {} ({})", said.says, said.url)).collect();
+        if let Some(writes) = self.trial.claims.writes(&run.target, level) {
+            sentences.push(format!("writes: {} ({})", writes.claims.says, writes.claims.url));
+            sentences.extend(writes.exceptions.iter().map(|exception| {
+                let considered = if Some(&exception.name) == self.wanted.exception.as_ref() {
+                    "documented exception"
+                } else {
+                    "exception considered, does not explain it"
+                };
+                format!("{considered}: {}: {} ({})", exception.name, exception.says, exception.url)
+            }));
+        }
+        sentences
+    }
+}
+
+/// The level that the sessions really ran at, if it is one.
+fn level_of(run: &Run) -> Option<Level> {
+    let level = |session: &SessionInfo| session.level.or_else(|| session.effective_level());
+    let mut levels = run.sessions.iter().map(level);
+    let first = levels.next()??;
+    levels.all(|level| level == Some(first)).then_some(first)
+}
