@@ -24,6 +24,7 @@ pub mod pg_isolation;
 pub mod pg_session;
 pub mod pg_wire;
 pub mod postgres;
+pub mod sabotage;
 mod schema_name;
 pub mod sqlite;
 mod tidb;

@@ -1,0 +1,155 @@
+//! A schema whose sessions are sabotaged, and a watcher that may let a waiter through.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anchorite_model::{DbError, Level, SessionInfo};
+
+use super::Sabotage;
+use super::plot::{Plot, lock};
+use super::session::SabotagedSession;
+use crate::{
+    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
+    Watcher,
+};
+
+/// Wraps a schema that was just created on `target`.
+pub(super) fn wrap(
+    schema: Box<dyn Schema>,
+    target: &dyn Target,
+    sabotage: Sabotage,
+) -> Box<dyn Schema> {
+    let name = schema.name().to_owned();
+    let plot = Plot::new(schema, target.info().clone(), target.levels().to_vec(), sabotage);
+    Box::new(SabotagedSchema { name, plot: Arc::new(plot) })
+}
+
+struct SabotagedSchema {
+    name: String,
+    plot: Arc<Plot>,
+}
+
+impl SabotagedSchema {
+    /// The session, or one that runs at a weaker level than it says.
+    fn open_inner(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
+        let schema = lock(&self.plot.schema);
+        let honest = schema.open(options)?;
+        if self.plot.sabotage != Sabotage::WriteSkew {
+            return Ok(honest);
+        }
+        let Some(weaker) = self.weaker_than_serializable(options, &honest.level_read_back) else {
+            return Ok(honest);
+        };
+        let opened = schema.open(&SessionOptions { level: Some(weaker), ..options.clone() })?;
+        Ok(OpenedSession { level_read_back: honest.level_read_back, ..opened })
+    }
+
+    fn weaker_than_serializable(&self, options: &SessionOptions, words: &str) -> Option<Level> {
+        let info = SessionInfo {
+            name: options.name.clone(),
+            level: options.level,
+            level_read_back: words.to_owned(),
+        };
+        let is_serializable = info.effective_level() == Some(Level::Serializable);
+        let weaker = self.plot.levels.iter().rev().find(|level| **level < Level::Serializable);
+        weaker.copied().filter(|_| is_serializable)
+    }
+}
+
+impl Schema for SabotagedSchema {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
+        let opened = self.open_inner(options)?;
+        let id = opened.session.id();
+        let session = Arc::new(Mutex::new(opened.session));
+        let key = lock(&self.plot.book).join(id, Arc::clone(&session));
+        let session = SabotagedSession::new(Arc::clone(&self.plot), key, id, session);
+        Ok(OpenedSession { session: Box::new(session), level_read_back: opened.level_read_back })
+    }
+
+    fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
+        let watcher = lock(&self.plot.schema).watcher()?;
+        Ok(Box::new(SabotagedWatcher { plot: Arc::clone(&self.plot), watcher }))
+    }
+
+    fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
+        lock(&self.plot.schema).hold_still()
+    }
+
+    fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
+        lock(&self.plot.schema).tables(session, limit)
+    }
+
+    fn quote(&self, name: &str) -> String {
+        lock(&self.plot.schema).quote(name)
+    }
+}
+
+struct SabotagedWatcher {
+    plot: Arc<Plot>,
+    watcher: Box<dyn Watcher>,
+}
+
+impl SabotagedWatcher {
+    /// Takes the lock away from its holder: its transaction is committed, and another one begun, behind
+    /// its back. The waiter goes on by itself.
+    fn let_through(&self, waits: &[Wait]) -> bool {
+        if self.plot.sabotage != Sabotage::LockNotTaken || lock(&self.plot.book).acted {
+            return false;
+        }
+        let Some(holder) = waits.iter().find_map(|wait| self.robbed(wait)) else { return false };
+        lock(&self.plot.book).acted = true;
+        let mut holder = lock(&holder);
+        self.plot.execute(holder.as_mut(), "COMMIT").is_ok()
+            && self.plot.execute(holder.as_mut(), "BEGIN").is_ok()
+    }
+
+    /// The only holder of the lock, if it can be committed without anybody noticing at once.
+    fn robbed(&self, wait: &Wait) -> Option<super::plot::SharedSession> {
+        let [holder] = wait.blockers.as_deref()? else { return None };
+        let book = lock(&self.plot.book);
+        let entry = book.entries.iter().find(|entry| entry.id == *holder && !entry.busy)?;
+        let transaction = entry.transaction;
+        let possible = transaction.open && !transaction.failed && !transaction.has_savepoint;
+        possible.then(|| Arc::clone(&entry.session))
+    }
+}
+
+impl Watcher for SabotagedWatcher {
+    fn method(&self) -> String {
+        self.watcher.method()
+    }
+
+    fn waits(
+        &mut self,
+        outstanding: &[ConnectionId],
+        all: &[ConnectionId],
+    ) -> Result<Vec<Wait>, TargetError> {
+        let waits = self.watcher.waits(outstanding, all)?;
+        // Nobody waits any more: the stage has to look again.
+        Ok(if self.let_through(&waits) { Vec::new() } else { waits })
+    }
+
+    fn describe(&mut self, waiter: ConnectionId) -> String {
+        self.watcher.describe(waiter)
+    }
+
+    fn grant_delay(&self) -> Duration {
+        self.watcher.grant_delay()
+    }
+
+    fn deadlock_check(&self) -> Duration {
+        self.watcher.deadlock_check()
+    }
+
+    fn blockers_are_in_transactions(&self) -> bool {
+        self.watcher.blockers_are_in_transactions()
+    }
+
+    fn look_twice(&self) -> bool {
+        self.watcher.look_twice()
+    }
+}

@@ -1,0 +1,205 @@
+//! A session between the stage and its driver: most statements pass, some are tampered with.
+//!
+//! A statement goes through three places: *before* may rewrite it or prepare something, the driver executes
+//! what is sent (and may wait for locks, as any statement), *after* may change the answer or the effect.
+//! What is done before and after happens at once, with statements that do not wait ([`Plot::execute`]).
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use anchorite_model::{Rows, StatementKind};
+
+use super::Sabotage;
+use super::book::{Key, Transaction};
+use super::plot::{Plot, SharedSession, lock};
+use crate::{ConnectionId, Reply};
+
+/// What is to be done with the answer.
+#[derive(Debug, Default)]
+pub(super) enum After {
+    /// It is handed on.
+    #[default]
+    HandOn,
+    /// Other rows may take the place of those that were read.
+    Reread,
+    /// It was the answer of another statement: the tag is made to fit.
+    Relabel(&'static str),
+    /// It was a COMMIT in the place of a ROLLBACK.
+    PretendRollback,
+    /// The write is undone.
+    Undo,
+    /// The write is executed once more.
+    Repeat,
+    /// The write is committed.
+    Commit,
+    /// Everything up to here will be kept, whatever follows.
+    MarkFirstWrite,
+    /// A conflict is no reason to fail.
+    OvercomeConflict,
+    /// What was changed, compared with this state, is remembered.
+    Remember(Vec<(String, Rows)>),
+}
+
+/// What is done with a statement.
+pub(super) enum Act {
+    /// This is sent in its place, and that follows its answer.
+    Send(String, After),
+    /// It is not sent: this is its answer.
+    Answer(Reply),
+}
+
+/// A session of the case.
+pub(super) struct SabotagedSession {
+    pub plot: Arc<Plot>,
+    pub key: Key,
+    pub id: ConnectionId,
+    pub session: SharedSession,
+    /// The statement as the stage sent it.
+    pub sql: String,
+    pub kind: StatementKind,
+    /// A savepoint behind the transaction's first write was set.
+    pub first_write_marked: bool,
+    after: After,
+    /// The answer of a statement that was not sent.
+    ready: Option<Reply>,
+    /// The driver's descriptor, once it has shown one: a lock's guard cannot lend it.
+    descriptor: Option<OwnedFd>,
+}
+
+impl SabotagedSession {
+    pub(super) fn new(plot: Arc<Plot>, key: Key, id: ConnectionId, session: SharedSession) -> Self {
+        Self {
+            plot,
+            key,
+            id,
+            session,
+            sql: String::new(),
+            kind: StatementKind::Other,
+            first_write_marked: false,
+            after: After::HandOn,
+            ready: None,
+            descriptor: None,
+        }
+    }
+
+    /// The session's transaction before the present statement.
+    pub(super) fn transaction(&self) -> Transaction {
+        lock(&self.plot.book).transaction(self.key)
+    }
+
+    /// Whether the sabotage may act now: transactions overlap, and it has not acted yet.
+    pub(super) fn may_act(&self) -> bool {
+        let book = lock(&self.plot.book);
+        !book.acted && book.transaction(self.key).overlapped
+    }
+
+    /// The sabotage has acted.
+    pub(super) fn acted(&self) {
+        lock(&self.plot.book).acted = true;
+    }
+
+    /// Executes a statement on this session that must not wait.
+    pub(super) fn execute(&self, sql: &str) -> Reply {
+        self.plot.execute(lock(&self.session).as_mut(), sql)
+    }
+
+    fn before(&mut self) -> Act {
+        let act = match &self.kind {
+            StatementKind::Select { locking: false } if self.may_act() => {
+                Some(Act::Send(self.sql.clone(), After::Reread))
+            }
+            kind if kind.writes() => self.before_write(),
+            kind if kind.ends_transaction() => self.before_end(),
+            StatementKind::RollbackTo(_) => self.before_rollback_to(),
+            _ => None,
+        };
+        act.unwrap_or_else(|| Act::Send(self.sql.clone(), After::HandOn))
+    }
+
+    fn conclude(&mut self, reply: Reply) -> Reply {
+        match std::mem::take(&mut self.after) {
+            After::HandOn => reply,
+            After::Reread => self.reread(reply),
+            After::Relabel(tag) => reply.map(|mut answer| {
+                answer.tag = answer.tag.map(|_| tag.to_owned());
+                answer
+            }),
+            After::PretendRollback => self.pretend_rollback(reply),
+            After::Undo => self.undo(reply),
+            After::Repeat => self.repeat(reply),
+            After::Commit => self.commit_at_once(reply),
+            After::MarkFirstWrite => self.mark_first_write(reply),
+            After::OvercomeConflict => self.overcome_conflict(reply),
+            After::Remember(before) => self.remember(&before, reply),
+        }
+    }
+}
+
+impl crate::Session for SabotagedSession {
+    fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    fn submit(&mut self, sql: &str) {
+        sql.clone_into(&mut self.sql);
+        self.kind = StatementKind::of(sql);
+        let overlap_begins = {
+            let mut book = lock(&self.plot.book);
+            book.enter(self.key);
+            !book.any_open() && self.kind == StatementKind::Begin
+        };
+        if overlap_begins && self.plot.sabotage == Sabotage::StaleSnapshot {
+            self.plot.keep_the_past();
+        }
+        let send = match self.before() {
+            Act::Send(send, after) => {
+                self.after = after;
+                send
+            }
+            Act::Answer(reply) => {
+                self.ready = Some(reply);
+                return;
+            }
+        };
+        let mut session = lock(&self.session);
+        session.submit(&send);
+        if self.descriptor.is_none() {
+            self.descriptor = session.fd().and_then(|fd| fd.try_clone_to_owned().ok());
+        }
+    }
+
+    fn poll(&mut self) -> Option<Reply> {
+        let reply = match self.ready.take() {
+            Some(reply) => reply,
+            None => {
+                let reply = lock(&self.session).poll()?;
+                self.conclude(reply)
+            }
+        };
+        let nothing_open = {
+            let mut book = lock(&self.plot.book);
+            book.note(self.key, &self.kind, &reply);
+            !book.any_open()
+        };
+        if nothing_open {
+            self.plot.forget_the_past();
+        }
+        Some(reply)
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        // An engine in this process shows its descriptor only while that is worth waiting for.
+        lock(&self.session).fd()?;
+        self.descriptor.as_ref().map(AsFd::as_fd)
+    }
+
+    fn cancel(&mut self) {
+        lock(&self.session).cancel();
+    }
+}
+
+impl Drop for SabotagedSession {
+    fn drop(&mut self) {
+        lock(&self.plot.book).leave(self.key);
+    }
+}
