@@ -1,0 +1,112 @@
+//! Every sabotage does what it says: one hand-written case each (`cases/sabotage/`), whose `shows` lines
+//! must be true where it acts and false without it.
+//!
+//! Where it acts is measured, too: the `acts` lines of a case name products (SQLite's variants as
+//! `sqlite-wal`) and levels. A sabotage that acts elsewhere, or no longer acts there, fails the test.
+
+use std::path::Path;
+
+use anchorite_judge::{Condition, shows};
+use anchorite_model::{Case, Level, Run};
+use anchorite_stage::{RunOptions, run_case};
+use anchorite_target::sabotage::{Sabotage, sabotaged};
+use anchorite_target::{Target, open};
+
+fn cases() -> Vec<(Sabotage, Case)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/sabotage");
+    let read = |sabotage: Sabotage| {
+        let file = folder.join(format!("{sabotage}.case"));
+        let text = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        (sabotage, Case::parse(sabotage.name(), &text).expect("a valid case"))
+    };
+    Sabotage::ALL.into_iter().map(read).collect()
+}
+
+fn targets() -> Vec<Box<dyn Target>> {
+    let urls = std::env::var("ANCHORITE_TEST_URLS").unwrap_or_default();
+    if urls.is_empty() {
+        println!("only SQLite: ANCHORITE_TEST_URLS names no server");
+    }
+    let embedded = ["sqlite", "sqlite:wal", "sqlite:shared-cache"];
+    let open = |name| open(name).unwrap_or_else(|error| panic!("{error}"));
+    embedded.into_iter().chain(urls.split_whitespace()).map(open).collect()
+}
+
+/// `mariadb`, `sqlite-wal`.
+fn name_of(target: &dyn Target) -> String {
+    let info = target.info();
+    match info.variant.as_str() {
+        "wal" | "shared-cache" => format!("{}-{}", info.product, info.variant),
+        _ => info.product.to_string(),
+    }
+}
+
+fn run(target: &dyn Target, case: &Case, level: Level) -> Run {
+    let options = RunOptions { level: Some(level), ..RunOptions::default() };
+    run_case(target, case, &options).unwrap_or_else(|error| panic!("{}: {error}", case.name))
+}
+
+fn holds(conditions: &[Condition], run: &Run) -> bool {
+    conditions.iter().all(|condition| condition.holds(run))
+}
+
+/// `acts: mariadb rc rr` → (mariadb, rc), (mariadb, rr)
+fn expected(case: &Case) -> Vec<(String, String)> {
+    let lines = case.header.other.iter().filter(|(key, _)| key == "acts");
+    let pairs = lines.flat_map(|(_, line)| {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let product = words.next().expect("a product");
+        words.map(move |level| (product.clone(), level)).collect::<Vec<_>>()
+    });
+    pairs.collect()
+}
+
+#[test]
+fn each_sabotage_acts_where_its_case_says() {
+    let mut complaints = Vec::new();
+    for target in targets() {
+        let name = name_of(target.as_ref());
+        for (sabotage, case) in cases() {
+            let conditions = shows(&case).expect("valid conditions");
+            assert!(!conditions.is_empty(), "{sabotage} shows nothing");
+            let expected = expected(&case);
+            let mut acts = Vec::new();
+            let mut wanted = Vec::new();
+            for level in target.levels() {
+                let honest = holds(&conditions, &run(target.as_ref(), &case, *level));
+                let faulty = sabotaged(target.as_ref(), sabotage);
+                let shown = holds(&conditions, &run(&faulty, &case, *level));
+                acts.extend((!honest && shown).then_some(level.short()));
+                let pair = (name.clone(), level.short().to_owned());
+                wanted.extend(expected.contains(&pair).then_some(level.short()));
+            }
+            if acts != wanted {
+                complaints.push(format!(
+                    "{sabotage} on {}: acts at {acts:?}, its case says {wanted:?}",
+                    target.info()
+                ));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+}
+
+/// One transaction after the other: nothing overlaps, so nothing may happen.
+#[test]
+fn a_serial_run_is_honest() {
+    for target in targets() {
+        for (sabotage, mut case) in cases() {
+            case.steps.sort_by_key(|step| step.session);
+            for level in target.levels() {
+                let honest = run(target.as_ref(), &case, *level);
+                let faulty = run(&sabotaged(target.as_ref(), sabotage), &case, *level);
+                let outcomes = |run: &Run| -> Vec<_> {
+                    run.events.iter().map(|event| (event.n, event.outcome.clone())).collect()
+                };
+                assert_eq!(outcomes(&honest), outcomes(&faulty), "{sabotage} {}", target.info());
+                assert_eq!(honest.final_state, faulty.final_state, "{sabotage}");
+            }
+        }
+    }
+}
