@@ -8,6 +8,7 @@
 
 pub mod case;
 pub mod finding;
+pub mod hunt;
 pub mod level;
 pub mod product;
 pub mod run;
@@ -18,6 +19,7 @@ pub mod verdict;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
 pub use finding::{Confirmed, Contrast, Finding, Origin};
+pub use hunt::{FindingLine, HuntPlace, HuntSummary, VerdictCounts};
 pub use level::Level;
 pub use product::{Product, TargetInfo};
 pub use run::{

@@ -1,0 +1,192 @@
+//! What a hunt did and found: counted while it runs, shown and saved at its end.
+//!
+//! Idea: everything that a reader needs in order to judge whether "nothing was found" means something:
+//! how much ran, how much of it conflicted, what the oracles said in all four values, and why they
+//! abstained. Counters can be added up, so each worker may keep its own ([`HuntSummary::add`]).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ErrorClass, Level, Signature, TargetInfo, Verdict};
+
+/// A hunt in numbers, with what it found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HuntSummary {
+    /// The seed that all cases come from.
+    pub seed: u64,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Where it hunted.
+    pub places: Vec<HuntPlace>,
+    /// Cases that were run and judged.
+    pub cases: u64,
+    /// Statements that were sent for them.
+    pub statements: u64,
+    /// Statements that had to wait for a lock.
+    pub blocked: u64,
+    /// Deadlocks that a server resolved by an error.
+    pub deadlocks: u64,
+    /// Transactions that committed.
+    pub commits: u64,
+    /// Transactions that ended otherwise than asked for, by the class of the error.
+    pub aborts: BTreeMap<ErrorClass, u64>,
+    /// Distinct shapes of conflict (who reads and writes what of whom) that were seen.
+    pub conflict_shapes: u64,
+    /// What the oracles said.
+    pub verdicts: VerdictCounts,
+    /// How often each documented exception excused something.
+    pub allowed_by: BTreeMap<String, u64>,
+    /// Why oracles abstained, and how often.
+    pub undecided_because: BTreeMap<String, u64>,
+    /// Violations that did not show again when they were repeated on fresh tables.
+    pub flaky: u64,
+    /// What was confirmed, the known issues among it too.
+    pub findings: Vec<FindingLine>,
+    /// Known issues of these targets that no case showed although their own case was run.
+    pub known_gone: Vec<String>,
+    /// How often a server crashed or was lost.
+    pub servers_lost: u64,
+    /// The folder with the findings, where one was asked for.
+    pub folder: Option<String>,
+    /// Why it ended before its budget was used up, if it did.
+    pub stopped: Option<String>,
+}
+
+/// A target and the levels that it was hunted at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HuntPlace {
+    /// The target.
+    pub target: TargetInfo,
+    /// The levels; `None` is its default.
+    pub levels: Vec<Option<Level>>,
+    /// How the target is named on the command line, without any password.
+    pub on: String,
+}
+
+/// The four values, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCounts {
+    /// What the claim promises.
+    pub pass: u64,
+    /// What breaks the claim.
+    pub violation: u64,
+    /// Deviations that the vendor documents.
+    pub allowed: u64,
+    /// Not judged.
+    pub undecided: u64,
+}
+
+/// A finding in a line of the summary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingLine {
+    /// Its fingerprint.
+    pub fingerprint: String,
+    /// What was found by whom.
+    pub signature: Signature,
+    /// Where.
+    pub target: TargetInfo,
+    /// At which level, if one was asked for.
+    pub level: Option<Level>,
+    /// How many statements the reduced schedule has.
+    pub statements: u64,
+    /// How many cases showed it.
+    pub hits: u64,
+    /// The known issue that it is, if it is one.
+    pub known: Option<String>,
+    /// Its report, or the reduced case where no folder was asked for; relative to the working folder.
+    pub file: String,
+}
+
+impl VerdictCounts {
+    /// Counts a verdict.
+    pub fn count(&mut self, verdict: &Verdict) {
+        let counter = match verdict {
+            Verdict::Pass => &mut self.pass,
+            Verdict::Violation { .. } => &mut self.violation,
+            Verdict::Allowed { .. } => &mut self.allowed,
+            Verdict::Undecided { .. } => &mut self.undecided,
+        };
+        *counter += 1;
+    }
+
+    /// All of them.
+    pub const fn total(&self) -> u64 {
+        self.pass + self.violation + self.allowed + self.undecided
+    }
+}
+
+impl HuntSummary {
+    /// Counts a verdict, with what excused it or why there is none.
+    pub fn count(&mut self, verdict: &Verdict) {
+        self.verdicts.count(verdict);
+        match verdict {
+            Verdict::Allowed { exception, .. } => {
+                *self.allowed_by.entry(exception.clone()).or_default() += 1;
+            }
+            Verdict::Undecided { reason } => {
+                *self.undecided_because.entry(reason.clone()).or_default() += 1;
+            }
+            Verdict::Pass | Verdict::Violation { .. } => {}
+        }
+    }
+
+    /// Adds the counters of another worker. Findings, places and what concerns the hunt as a whole are its
+    /// owner's.
+    pub fn add(&mut self, other: &Self) {
+        self.cases += other.cases;
+        self.statements += other.statements;
+        self.blocked += other.blocked;
+        self.deadlocks += other.deadlocks;
+        self.commits += other.commits;
+        self.flaky += other.flaky;
+        self.servers_lost += other.servers_lost;
+        self.verdicts.pass += other.verdicts.pass;
+        self.verdicts.violation += other.verdicts.violation;
+        self.verdicts.allowed += other.verdicts.allowed;
+        self.verdicts.undecided += other.verdicts.undecided;
+        add_up(&mut self.aborts, &other.aborts);
+        add_up(&mut self.allowed_by, &other.allowed_by);
+        add_up(&mut self.undecided_because, &other.undecided_because);
+    }
+
+    /// Findings that are no known issues.
+    pub fn new_findings(&self) -> impl Iterator<Item = &FindingLine> {
+        self.findings.iter().filter(|finding| finding.known.is_none())
+    }
+
+    /// Cases per second.
+    pub fn cases_per_second(&self) -> f64 {
+        if self.elapsed_ms == 0 {
+            return 0.0;
+        }
+        self.cases as f64 * 1000.0 / self.elapsed_ms as f64
+    }
+}
+
+fn add_up<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+    for (key, count) in more {
+        *sums.entry(key.clone()).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_add_up_and_reasons_are_kept() {
+        let mut worker = HuntSummary { cases: 2, elapsed_ms: 500, ..HuntSummary::default() };
+        worker.count(&Verdict::Pass);
+        worker.count(&Verdict::Undecided { reason: "DDL".to_owned() });
+        worker.aborts.insert(ErrorClass::Deadlock, 1);
+        let mut all = HuntSummary { elapsed_ms: 1000, ..HuntSummary::default() };
+        all.add(&worker);
+        all.add(&worker);
+        assert_eq!((all.cases, all.verdicts.total()), (4, 4));
+        assert_eq!(all.undecided_because["DDL"], 2);
+        assert_eq!(all.aborts[&ErrorClass::Deadlock], 2);
+        assert!((all.cases_per_second() - 4.0).abs() < 1e-9);
+    }
+}
