@@ -1,9 +1,10 @@
-//! Reading case and spec files: a bad one is told with file, line and what was expected.
+//! Reading cases, specs and findings: a bad file is told with its name, line and what was expected.
 
 use std::path::Path;
 
-use anchorite_model::Case;
 use anchorite_model::spec::Spec;
+use anchorite_model::{Case, Finding};
+use serde::Deserialize;
 
 use crate::exit::BadInput;
 
@@ -47,4 +48,24 @@ fn parse_case(path: &Path, name: &str, text: &str) -> Result<Script, BadInput> {
     let case =
         Case::parse(&stem, text).map_err(|error| BadInput(error.in_file(name).to_string()))?;
     Ok(Script::Case(Box::new(case)))
+}
+
+/// A finding as the store writes it: bare, or in an envelope that says the layout's version.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum FindingFile {
+    Enveloped { finding: Box<Finding> },
+    Bare(Box<Finding>),
+}
+
+/// Reads a `finding.json`.
+pub fn finding_file(path: &Path) -> Result<Finding, BadInput> {
+    let name = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| BadInput(format!("{name}: {error}")))?;
+    let read: serde_json::Result<FindingFile> = serde_json::from_str(&text);
+    match read {
+        Ok(FindingFile::Enveloped { finding } | FindingFile::Bare(finding)) => Ok(*finding),
+        Err(error) => Err(BadInput(format!("{name}: expected a finding: {error}"))),
+    }
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod exit;
+mod export;
 mod files;
 mod interrupt;
 mod levels;
@@ -9,6 +10,7 @@ mod oracles;
 mod output;
 mod probe;
 mod reduce;
+mod report;
 mod run;
 mod server;
 mod targets;
@@ -33,6 +35,10 @@ enum Command {
     Probe(probe::ProbeArgs),
     /// Make a case as small as possible while it still shows the same finding
     Reduce(reduce::ReduceArgs),
+    /// Put the findings of a hunt on one page
+    Report(report::ReportArgs),
+    /// Write a case or a finding as a script: SQL for terminals, mtr, isolationtester, comments
+    Export(export::ExportArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
@@ -44,6 +50,8 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Reduce(arguments) => reduce::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
         Command::Check(arguments) => check::run(arguments),
     };

@@ -147,12 +147,12 @@ fn seconds(micros: u64) -> String {
 }
 
 /// Text for an attribute: also its line ends are kept.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     escaped_text(text).replace('\n', "&#10;").replace('\t', "&#9;")
 }
 
 /// Text for an element.
-fn escaped_text(text: &str) -> String {
+pub(crate) fn escaped_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,4 +1,5 @@
-//! Runs as text, JSON, Markdown and JUnit, and the anomaly table ([`probe`]).
+//! Runs as text, JSON, Markdown and JUnit; the anomaly table ([`probe`]); findings ([`finding`]), hunts
+//! ([`hunt`]), and scripts that repeat them ([`export`]).
 //!
 //! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone
 //! prints. The forms for people ([`text`], [`markdown`], and JUnit's `system-out`) share one
@@ -10,7 +11,10 @@
 
 mod columns;
 mod escape;
+pub mod export;
+pub mod finding;
 mod fold;
+pub mod hunt;
 mod json;
 mod junit;
 mod markdown;
@@ -22,6 +26,7 @@ mod style;
 mod summary;
 mod table;
 mod text;
+mod tuples;
 mod wrap;
 
 pub use json::json;

@@ -10,15 +10,16 @@
 //! Blind spot: the script is shown with control characters escaped, so a script that needs a raw
 //! one must be taken from the file.
 
-use anchorite_model::{Case, Ending, Rows, Run, Value, Verdict};
+use anchorite_model::{Case, Ending, Rows, Run, Verdict};
 
 use crate::RunResult;
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
 use crate::markup::{code, fenced, link, plain};
-use crate::result::{blocking_label, counted, level_groups, level_label, session_names};
+use crate::result::{blocking_label, level_groups, level_label, session_names};
 use crate::story::{Item, Tone, answer_items, error_items, never_answered, tell};
 use crate::summary::summary;
-use crate::table::{ROWS_MAX, cell, float};
+use crate::table::cell;
+use crate::tuples::tuples;
 
 /// The results as Markdown. `script` gives the text of a case that repeats it.
 pub fn markdown(results: &[RunResult], script: &dyn Fn(&Case) -> String) -> String {
@@ -129,33 +130,7 @@ fn item(item: &Item<'_>) -> String {
         Item::Remark(Tone::Quote, text) => code(text),
         Item::Remark(Tone::Aside, text) => format!("*{}*", plain(text)),
         Item::Remark(_, text) => format!("**{}**", plain(text)),
-        Item::Rows(rows) => tuples(rows),
-    }
-}
-
-/// A result set in a line: the columns' names, then each row as a tuple of literals.
-fn tuples(rows: &Rows) -> String {
-    if rows.rows.is_empty() {
-        return "no rows".to_owned();
-    }
-    let shown = rows.rows.iter().take(ROWS_MAX).map(|row| {
-        let literals: Vec<String> = row.iter().map(literal).collect();
-        code(&format!("({})", literals.join(", ")))
-    });
-    let mut tuples: Vec<String> = shown.collect();
-    if rows.rows.len() > ROWS_MAX {
-        tuples.push(format!("… {}", counted(rows.rows.len() - ROWS_MAX, "more row", "more rows")));
-    }
-    let names = code(&format!("({})", rows.columns.join(", ")));
-    let count = counted(rows.rows.len(), "row", "rows");
-    format!("{count} {names}: {}", tuples.join(", "))
-}
-
-fn literal(value: &Value) -> String {
-    match value {
-        Value::Float(x) => float(*x),
-        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
-        other => other.to_string(),
+        Item::Rows(rows) => tuples(rows, &code),
     }
 }
 

@@ -102,12 +102,7 @@ impl Page {
             self.field("repeats", Ink::Plain, &told, out);
         }
         out.push(Line::default());
-        let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
-        out.extend(schedule(&tell(run), &names, self.width, self.glyphs, self));
-        for (n, session) in never_answered(run) {
-            let text = format!("{}{n} ({session}) was never answered", self.glyphs.mark());
-            out.extend(prose(Ink::Warning, &visible(&text), self.prose));
-        }
+        out.extend(schedule_lines(self, run));
         self.final_state(&run.final_state, out);
         self.checks(run, out);
         if !run.notes.is_empty() {
@@ -284,6 +279,17 @@ impl Draw for Page {
         });
         sql.iter().map(Line::width).chain(items).max().unwrap_or(0)
     }
+}
+
+/// What happened, one column per session.
+pub(crate) fn schedule_lines(page: &Page, run: &Run) -> Vec<Line> {
+    let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
+    let mut lines = schedule(&tell(run), &names, page.width, page.glyphs, page);
+    for (n, session) in never_answered(run) {
+        let text = format!("{}{n} ({session}) was never answered", page.glyphs.mark());
+        lines.extend(prose(Ink::Warning, &visible(&text), page.prose));
+    }
+    lines
 }
 
 /// An empty line and a title.

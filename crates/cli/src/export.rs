@@ -1,0 +1,126 @@
+//! `anchorite export`: a case, a spec or a finding as a script in somebody else's dialect.
+//!
+//! Idea: a finding carries its run, so its script knows what blocked. A `.case` or `.spec` file does not; with
+//! `--on` it is run first, once, and the script follows what happened; without, the script says that nobody
+//! has looked, and its mtr form lets every statement run on its own.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anchorite_model::{Case, Finding, Run};
+use anchorite_report::export::{Form, Script as Export, export};
+use anchorite_report::finding;
+use anchorite_stage::{RunOptions, run_case};
+use clap::Args;
+
+use crate::exit::{BadInput, Exit};
+use crate::files::{finding_file, read};
+use crate::interrupt::Interrupt;
+use crate::levels::{LevelChoice, chosen};
+use crate::output;
+use crate::targets::OpenTarget;
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Forms:
+  sql       SQL with a comment above each statement: which terminal, and where it waits
+  mtr       a test for MariaDB's and MySQL's mtr and mysqltest
+  spec      a spec for PostgreSQL's isolationtester
+  comments  a .case file with remarks about what blocked (`/* t1 */ …`)
+
+A finding knows what blocked. A .case or .spec file is run first where --on says; without --on the script is
+written in submitted order, and mtr sends every statement without waiting for its answer.
+
+Examples:
+  anchorite export cases/bugs/MDEV-27992.case --to sql
+  anchorite export cases/bugs/MDEV-27992.case --to mtr --on mariadb@10.11 > mdev_27992.test
+  anchorite export findings/3f2a/finding.json --to spec > bug.spec")]
+pub struct ExportArgs {
+    /// A .case file, a PostgreSQL isolation .spec file, or a finding.json
+    file: PathBuf,
+    /// The form: sql, mtr, spec or comments
+    #[arg(long = "to", value_name = "FORM")]
+    to: Form,
+    /// Run it there first, so that the script follows what really blocks
+    #[arg(long = "on", value_name = "TARGET")]
+    on: Option<String>,
+    /// The level to run at with --on: ru, rc, rr, si or ser; default: what the file says
+    #[arg(long = "level", value_name = "LEVEL", requires = "on")]
+    level: Option<LevelChoice>,
+    /// Which permutation of a .spec file, counted from 1
+    #[arg(long, value_name = "N")]
+    permutation: Option<usize>,
+}
+
+/// Prints the script.
+pub fn run(arguments: &ExportArgs) -> anyhow::Result<ExitCode> {
+    let subject = subject(arguments)?;
+    let run = match &arguments.on {
+        Some(on) => Some(observe(on, arguments.level, subject.case())?),
+        None => None,
+    };
+    let script = match (&subject, &run) {
+        (Subject::Finding(finding), None) => finding::script(finding, arguments.to),
+        (_, Some(run)) => export(arguments.to, &Export::of_run(run)),
+        (Subject::Case(case), None) => export(arguments.to, &Export::of_case(case)),
+    };
+    let file = arguments.file.display();
+    let script = script.map_err(|error| BadInput(format!("{file}: {error}")))?;
+    output::print(&script);
+    Ok(Exit::Fine.into())
+}
+
+/// What the file holds.
+enum Subject {
+    Case(Box<Case>),
+    Finding(Box<Finding>),
+}
+
+impl Subject {
+    fn case(&self) -> &Case {
+        match self {
+            Self::Case(case) => case,
+            Self::Finding(finding) => &finding.run.case,
+        }
+    }
+}
+
+fn subject(arguments: &ExportArgs) -> Result<Subject, BadInput> {
+    let path = &arguments.file;
+    if path.extension().is_some_and(|ending| ending == "json") {
+        return finding_file(path).map(|finding| Subject::Finding(Box::new(finding)));
+    }
+    let case = one_of(path, read(path)?.cases(), arguments.permutation)?;
+    Ok(Subject::Case(Box::new(case)))
+}
+
+/// The case that is meant, of those that the file holds.
+fn one_of(path: &Path, mut cases: Vec<Case>, asked: Option<usize>) -> Result<Case, BadInput> {
+    let (name, count) = (path.display(), cases.len());
+    match asked {
+        Some(number) if (1..=count).contains(&number) => Ok(cases.swap_remove(number - 1)),
+        Some(number) => Err(BadInput(format!(
+            "{name}: expected --permutation between 1 and {count}, found {number}"
+        ))),
+        None if count == 1 => Ok(cases.swap_remove(0)),
+        None => Err(BadInput(format!(
+            "{name}: has {count} permutations; choose one with --permutation N"
+        ))),
+    }
+}
+
+fn observe(on: &str, level: Option<LevelChoice>, case: &Case) -> anyhow::Result<Run> {
+    let interrupt = Interrupt::listen()?;
+    let open = OpenTarget::open(on)?;
+    let choices: Vec<LevelChoice> = level.into_iter().collect();
+    let levels = chosen(&choices, open.target.as_ref());
+    let [level] = levels[..] else {
+        return Err(BadInput("--level: expected one level for a script".to_owned()).into());
+    };
+    let flag = Arc::clone(&interrupt.flag);
+    let options = RunOptions { level, interrupt: flag, ..RunOptions::default() };
+    let run = || run_case(open.target.as_ref(), case, &options).map_err(anyhow::Error::from);
+    interrupt.attend(run)
+}

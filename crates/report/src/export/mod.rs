@@ -1,0 +1,125 @@
+//! Reproduction scripts in the dialects that the developers of each DBMS use themselves.
+//!
+//! Idea: the same schedule in four forms: SQL for as many terminals as there are sessions ([`Form::Sql`]), an
+//! mtr test for MariaDB and MySQL, a spec for PostgreSQL's isolationtester, and our own `.case` text with
+//! remarks, which is how TiDB's developers write theirs. All follow one plan (`plan`): who sends what, who
+//! waits for whom, who goes on when.
+//!
+//! Source: the reports that DBMS developers acted on were rewritten by them into these forms first.
+//! Assumption: with a run, the order is the observed one, so that no session has to take a statement while it
+//! waits. Without a run nobody knows what blocks: the order is the submitted one, and the mtr form lets every
+//! statement run on its own while the next ones are sent.
+//! Blind spot: nothing is translated. A statement that only one product understands stays as it is.
+
+mod comments;
+mod mtr;
+mod place;
+mod plan;
+mod spec;
+mod sql;
+
+use std::str::FromStr;
+
+use anchorite_model::{Case, Level, Product, Run, SessionIndex};
+
+/// A form of script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// SQL for several terminals.
+    Sql,
+    /// A test for MariaDB's and MySQL's `mtr` and `mysqltest`.
+    Mtr,
+    /// A spec for PostgreSQL's isolationtester.
+    Spec,
+    /// A `.case` file with remarks about what blocked.
+    Comments,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Self; 4] = [Self::Sql, Self::Mtr, Self::Spec, Self::Comments];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sql => "sql",
+            Self::Mtr => "mtr",
+            Self::Spec => "spec",
+            Self::Comments => "comments",
+        }
+    }
+
+    /// The form that a product's own developers use, where they have one.
+    pub const fn native_to(product: Product) -> Option<Self> {
+        match product {
+            Product::Mariadb | Product::Mysql => Some(Self::Mtr),
+            Product::Postgres => Some(Self::Spec),
+            Product::Sqlite | Product::Tidb | Product::Cockroach => None,
+        }
+    }
+}
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|form| form.name() == text);
+        found.ok_or_else(|| format!("unknown form '{text}': expected sql, mtr, spec or comments"))
+    }
+}
+
+/// What is exported.
+#[derive(Debug, Clone, Copy)]
+pub struct Script<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// What happened when it ran; without it nobody knows what blocks.
+    pub run: Option<&'a Run>,
+    /// Lines for the top of the script: what it shows, what was expected.
+    pub remarks: &'a [String],
+}
+
+/// A case that a form has no words for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot be written as {}: {reason}", .form.name())]
+pub struct ExportError {
+    /// The form.
+    pub form: Form,
+    /// Why not.
+    pub reason: String,
+}
+
+impl<'a> Script<'a> {
+    /// A case alone.
+    pub const fn of_case(case: &'a Case) -> Self {
+        Self { case, run: None, remarks: &[] }
+    }
+
+    /// A run, with its case.
+    pub const fn of_run(run: &'a Run) -> Self {
+        Self { case: &run.case, run: Some(run), remarks: &[] }
+    }
+
+    /// The product that the script is written for, if that is known.
+    pub(crate) fn product(&self) -> Option<Product> {
+        let ran_on = self.run.map(|run| run.target.product);
+        ran_on.or_else(|| self.case.header.targets.first().copied())
+    }
+
+    /// The level of a session: the one that it ran at, else the one that the case asks for.
+    pub(crate) fn level(&self, session: SessionIndex) -> Option<Level> {
+        let ran = self.run.and_then(|run| run.sessions.get(session));
+        let ran = ran.and_then(|info| info.level.or_else(|| info.effective_level()));
+        ran.or_else(|| self.case.level_of(session))
+    }
+}
+
+/// The script in a form.
+pub fn export(form: Form, script: &Script<'_>) -> Result<String, ExportError> {
+    match form {
+        Form::Sql => Ok(sql::sql(script)),
+        Form::Mtr => Ok(mtr::mtr(script)),
+        Form::Spec => spec::spec(script),
+        Form::Comments => Ok(comments::comments(script)),
+    }
+}

@@ -1,0 +1,211 @@
+//! One finding as Markdown that pastes into GitHub, Jira and mail.
+//!
+//! Idea: title, claim, set-up, schedule, expected against actual, why, contrast, how often, scripts: the order in
+//! which a developer asks. The schedule is drawn in a code block, one column per session, because that is
+//! readable where Markdown is rendered and where it is not. Nothing but headings, lists, pipe tables and fences.
+//! Source: GitHub Flavored Markdown; the parts that Jira's and mail's readers also show well.
+//! Blind spot: control characters in scripts are shown as escapes; the files beside the report are exact.
+
+use anchorite_model::{Finding, Run};
+
+use super::compare::{RowPair, TablePair, compare};
+use super::words::{
+    anomaly, because, deciding, expected, hunt_again, origin, others, rate, replay, script_title,
+    title, verdict,
+};
+use crate::escape::visible;
+use crate::export::Form;
+use crate::markdown::row;
+use crate::markup::{code, fenced, link, plain};
+use crate::result::{blocking_label, level_groups};
+use crate::text::{Page, paint, schedule_lines};
+use crate::tuples::tuple;
+use crate::{Glyphs, Style, TextOptions};
+
+/// The width of the drawn schedule: what a tracker shows without scrolling.
+const SCHEDULE_WIDTH: usize = 110;
+/// Equal rows beyond this many are counted instead of shown.
+const EQUAL_ROWS_MAX: usize = 20;
+
+/// The finding as Markdown. `version` is Anchorite's own.
+pub fn markdown(finding: &Finding, version: &str) -> String {
+    let run = &finding.run;
+    let mut out = format!("# {}\n\n", plain(&title(finding)));
+    out += &format!(
+        "Found by the {} oracle of Anchorite {}: {}; {}.\n",
+        plain(&finding.signature.oracle),
+        plain(version),
+        plain(&anomaly(&finding.signature)),
+        rate(finding)
+    );
+    if let Some(known) = &finding.known {
+        out += &format!("\nKnown issue: {}\n", linked(known));
+    }
+    claim(finding, &mut out);
+    set_up(run, &mut out);
+    out += "\n## Schedule\n\n";
+    out += &fenced("text", &drawn(run));
+    expected_and_actual(finding, &mut out);
+    why(finding, &mut out);
+    contrast(finding, &mut out);
+    reproduce(finding, &mut out);
+    for (form, text) in super::scripts(finding) {
+        let language = if form == Form::Mtr || form == Form::Spec { "text" } else { "sql" };
+        out += &format!("\n### {}\n\n{}", script_title(form), fenced(language, &text));
+    }
+    out
+}
+
+fn claim(finding: &Finding, out: &mut String) {
+    if !finding.claim.is_empty() {
+        *out += "\n## Claim\n\n";
+        finding.claim.iter().for_each(|line| *out += &format!("- {}\n", linked(line)));
+    }
+}
+
+fn set_up(run: &Run, out: &mut String) {
+    *out += "\n## Set-up\n\n";
+    *out += &format!("- Server: {}\n", code(&run.target.to_string()));
+    for group in level_groups(run) {
+        let names: Vec<String> = group.names.iter().map(|name| code(name)).collect();
+        let remark = group.remark.map(|remark| format!(" ({remark})")).unwrap_or_default();
+        let read_back = code(&group.read_back);
+        *out += &format!("- Level read back in {}: {read_back}{remark}\n", names.join(", "));
+    }
+    *out += &format!("- Who waits for whom: {}\n", plain(&blocking_label(&run.blocking)));
+    let setup: String = run.case.setup.iter().map(|s| format!("{};\n", s.sql)).collect();
+    if !setup.is_empty() {
+        *out += &format!("\nSchema and data:\n\n{}", fenced("sql", &setup));
+    }
+}
+
+fn drawn(run: &Run) -> String {
+    let options =
+        TextOptions { width: SCHEDULE_WIDTH, style: Style::Plain, glyphs: Glyphs::Unicode };
+    let page = Page::new(&options);
+    paint(&schedule_lines(&page, run), Style::Plain)
+}
+
+fn expected_and_actual(finding: &Finding, out: &mut String) {
+    let (shown, more) = expected(finding);
+    *out += "\n## Expected and actual\n";
+    if shown.is_empty() {
+        *out += "\nActual final state:\n";
+        compare(&[], &finding.run.final_state).iter().for_each(|table| actual_table(table, out));
+        return;
+    }
+    for outcome in shown {
+        *out += &format!("\nExpected: {}\n", plain(&outcome.title));
+        if !outcome.final_state.is_empty() {
+            let tables = compare(&outcome.final_state, &finding.run.final_state);
+            tables.iter().for_each(|table| pair_table(table, out));
+        }
+        if !outcome.differences.is_empty() {
+            *out += "\nThe run differs:\n\n";
+            outcome.differences.iter().for_each(|line| *out += &format!("- {}\n", plain(line)));
+        }
+    }
+    if more > 0 {
+        *out +=
+            &format!("\n{more} more outcomes would have been right; the run is none of them.\n");
+    }
+}
+
+fn pair_table(table: &TablePair<'_>, out: &mut String) {
+    let columns = table.columns.join(", ");
+    let name = format!("{}({columns})", table.name);
+    *out += &format!("\n{}\n\n", code(&name));
+    *out += &row(["expected", "actual", ""].into_iter());
+    *out += &row(["---", "---", "---"].into_iter());
+    if table.rows.is_empty() {
+        *out += &row(["no rows", "no rows", ""].into_iter());
+    }
+    let mut equal = 0;
+    for pair in &table.rows {
+        equal += usize::from(!pair.differs());
+        if pair.differs() || equal <= EQUAL_ROWS_MAX {
+            let (expected, actual) = (cell(pair.expected), cell(pair.actual));
+            *out += &row([expected.as_str(), &actual, mark(pair)].into_iter());
+        }
+    }
+    if equal > EQUAL_ROWS_MAX {
+        *out += &format!("\n… and {} more rows that are equal\n", equal - EQUAL_ROWS_MAX);
+    }
+}
+
+fn actual_table(table: &TablePair<'_>, out: &mut String) {
+    let columns = table.columns.join(", ");
+    *out += &format!("\n- {}:", code(&format!("{}({columns})", table.name)));
+    let rows: Vec<String> = table.rows.iter().map(|pair| cell(pair.actual)).collect();
+    let rows = if rows.is_empty() { "no rows".to_owned() } else { rows.join(", ") };
+    *out += &format!(" {rows}\n");
+}
+
+fn cell(row: Option<&[anchorite_model::Value]>) -> String {
+    row.map_or_else(|| "(none)".to_owned(), |row| code(&tuple(row)))
+}
+
+/// What is wrong with a row, in words that stay when bold type and colours are gone.
+pub(super) fn mark(pair: &RowPair<'_>) -> &'static str {
+    match (pair.expected, pair.actual) {
+        _ if !pair.differs() => "",
+        (Some(_), Some(_)) => "differs",
+        (Some(_), None) => "missing",
+        (None, _) => "too much",
+    }
+}
+
+fn why(finding: &Finding, out: &mut String) {
+    *out += "\n## Why\n\n";
+    for sentence in deciding(finding).map_or(&[][..], |judgement| because(&judgement.verdict)) {
+        *out += &format!("- {}\n", plain(sentence));
+    }
+    let others: Vec<_> = others(finding).collect();
+    if !others.is_empty() {
+        *out += "\nThe other oracles:\n\n";
+        for judgement in others {
+            let sentences: Vec<String> =
+                because(&judgement.verdict).iter().map(|line| plain(line)).collect();
+            let sentences = match sentences.is_empty() {
+                true => String::new(),
+                false => format!(": {}", sentences.join(" ")),
+            };
+            let told = plain(&verdict(&judgement.verdict));
+            *out += &format!("- {}: {told}{sentences}\n", plain(&judgement.oracle));
+        }
+    }
+    finding.run.notes.iter().for_each(|note| *out += &format!("- {}\n", plain(note)));
+}
+
+fn contrast(finding: &Finding, out: &mut String) {
+    if finding.contrast.is_empty() {
+        return;
+    }
+    *out += "\n## Contrast\n\nThe nearest variants:\n\n";
+    *out += &row(["variant", "what then happens"].into_iter());
+    *out += &row(["---", "---"].into_iter());
+    for contrast in &finding.contrast {
+        let (change, outcome) = (plain(&contrast.change), plain(&contrast.outcome));
+        *out += &row([change.as_str(), &outcome].into_iter());
+    }
+}
+
+fn reproduce(finding: &Finding, out: &mut String) {
+    *out += "\n## How to repeat\n\n";
+    *out += &format!("- Reproduction rate: {}\n", rate(finding));
+    *out += &format!("- Replay: {}\n", code(&replay(finding)));
+    let again = hunt_again(finding).map(|command| format!(" ({})", code(&command)));
+    *out += &format!("- Origin: {}{}\n", plain(&origin(finding)), again.unwrap_or_default());
+    *out += &format!("- Fingerprint: {}\n", code(&finding.fingerprint));
+}
+
+/// Prose in which web addresses are links.
+fn linked(text: &str) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_end_matches(['.', ',', ';', ')']);
+        let address = bare.starts_with("https://") || bare.starts_with("http://");
+        let rest = &word[bare.len()..];
+        if address { link(bare) + &plain(rest) } else { plain(word) }
+    };
+    visible(text).split(' ').map(word).collect::<Vec<_>>().join(" ")
+}

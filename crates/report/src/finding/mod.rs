@@ -1,0 +1,61 @@
+//! Findings for the people who have to do something about them.
+//!
+//! Idea: one Markdown text per finding that a developer of the DBMS can paste into a tracker and act upon
+//! ([`markdown`]), one HTML page for a whole campaign ([`page`]), and scripts in the vendor's own dialect
+//! ([`crate::export`]). All are made of the finding alone.
+//!
+//! Source: what PostgreSQL, MySQL, MariaDB and TiDB ask of a bug report: version, level read back, schema,
+//! data, schedule with what blocked, expected and actual result, and a script that repeats it.
+//! Assumption: the finding's run is the last one, on fresh tables; nothing is shown that did not just happen.
+//! Blind spot: the reader's time. What is long (many serial orders, many rows) is cut, and says so.
+
+mod compare;
+mod lanes;
+mod markdown;
+mod overview;
+mod page;
+mod section;
+mod words;
+
+use anchorite_model::Finding;
+
+pub use markdown::markdown;
+pub use overview::overview;
+pub use page::page;
+pub(crate) use words::{
+    anomaly as anomaly_told, on as target_argument, product_and_version as product_told,
+};
+pub use words::{remarks, title};
+
+use crate::export::{ExportError, Form, Script, export};
+
+/// The finding as a script in a form.
+pub fn script(finding: &Finding, form: Form) -> Result<String, ExportError> {
+    let remarks = remarks(finding);
+    export(form, &Script { case: &finding.run.case, run: Some(&finding.run), remarks: &remarks })
+}
+
+/// The files that belong beside a finding: `(name, text)`. `version` is Anchorite's own.
+pub fn pages(finding: &Finding, version: &str) -> Vec<(String, String)> {
+    let mut pages = vec![
+        ("report.md".to_owned(), markdown(finding, version)),
+        ("report.html".to_owned(), page(None, std::slice::from_ref(finding), version)),
+    ];
+    for (form, text) in scripts(finding) {
+        let ending = match form {
+            Form::Sql => "sql",
+            Form::Mtr => "test",
+            Form::Spec => "spec",
+            Form::Comments => "case",
+        };
+        pages.push((format!("reproduce.{ending}"), text));
+    }
+    pages
+}
+
+/// The forms that suit the finding's product, with their texts. A form that has no words for the case is left out.
+fn scripts(finding: &Finding) -> Vec<(Form, String)> {
+    let native = Form::native_to(finding.run.target.product);
+    let forms = native.into_iter().chain([Form::Sql, Form::Comments]);
+    forms.filter_map(|form| Some((form, script(finding, form).ok()?))).collect()
+}

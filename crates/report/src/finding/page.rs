@@ -1,0 +1,93 @@
+//! A whole campaign as one HTML page that needs no other file, no network and no script.
+//!
+//! Idea: what was done and found at the top, each finding below. It can be attached to an issue, opened from
+//! disk and printed. Light or dark as the reader's system says.
+
+use anchorite_model::{Finding, HuntSummary};
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+
+use super::section::{linked, section};
+use super::words::{anomaly, product_and_version, rate, title};
+use crate::escape::visible;
+use crate::hunt::{place_told, told_in_sentences};
+use crate::result::{counted, level_label};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page. `version` is Anchorite's own; `summary` is there where the campaign's numbers are known.
+pub fn page(summary: Option<&HuntSummary>, findings: &[Finding], version: &str) -> String {
+    let alone = match findings {
+        [only] if summary.is_none() => Some(only),
+        _ => None,
+    };
+    let heading = match alone {
+        Some(finding) => title(finding),
+        None => counted(findings.len(), "finding", "findings"),
+    };
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (visible(&heading)) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { (visible(&heading)) }
+                @if let Some(summary) = summary { (campaign(summary)) }
+                @if alone.is_none() { (list(findings)) }
+                @for (i, finding) in findings.iter().enumerate() {
+                    section id=(anchor(i)) {
+                        @if alone.is_none() { h2 { (i + 1) ". " (visible(&title(finding))) } }
+                        (section(finding))
+                    }
+                }
+                footer { "anchorite " (version) }
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+fn anchor(index: usize) -> String {
+    format!("finding-{}", index + 1)
+}
+
+fn campaign(summary: &HuntSummary) -> Markup {
+    markup! {
+        ul.campaign {
+            @for place in &summary.places { li { (visible(&place_told(place))) } }
+            @for sentence in told_in_sentences(summary) { li { (visible(&sentence)) } }
+            li { "Seed " (summary.seed) }
+        }
+    }
+}
+
+fn list(findings: &[Finding]) -> Markup {
+    markup! {
+        @if findings.is_empty() {
+            p { "Nothing was found that breaks a promise." }
+        } @else {
+            div.wide { table.list {
+                thead { tr {
+                    th { "" } th { "finding" } th { "where" } th { "level" } th { "oracle" }
+                    th { "statements" } th { "confirmed" }
+                } }
+                tbody { @for (i, finding) in findings.iter().enumerate() { tr {
+                    td { (i + 1) }
+                    td {
+                        a href={ "#" (anchor(i)) } { (visible(&anomaly(&finding.signature))) }
+                        @if let Some(known) = &finding.known { br; small { "known: " (linked(known)) } }
+                    }
+                    td { (visible(&product_and_version(&finding.run.target))) }
+                    td { (level_label(&finding.run)) }
+                    td { (visible(&finding.signature.oracle)) }
+                    td { (finding.run.case.steps.len()) }
+                    td { (rate(finding).replace("shown in ", "").replace(" runs of the reduced case", "")) }
+                } } }
+            } }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The words that every form of a finding says the same way.
+
+use anchorite_claims::Anomaly;
+use anchorite_model::{
+    Expected, Finding, Judgement, Origin, Product, Signature, TargetInfo, Verdict,
+};
+
+use crate::export::Form;
+use crate::result::level_label;
+
+/// `MariaDB 10.11.18, read committed: lost update (P4)`.
+pub fn title(finding: &Finding) -> String {
+    let run = &finding.run;
+    let level = match level_label(run) {
+        "default" => "default level",
+        "mixed" => "mixed levels",
+        name => name,
+    };
+    format!("{}, {level}: {}", product_and_version(&run.target), anomaly(&finding.signature))
+}
+
+/// What stands at the top of a finding's scripts.
+pub fn remarks(finding: &Finding) -> Vec<String> {
+    let mut lines = vec![title(finding)];
+    if let Some(judgement) = deciding(finding) {
+        lines.extend(because(&judgement.verdict).iter().cloned());
+    }
+    lines
+}
+
+/// What was found, in words, with its name in parentheses where that is another one.
+pub(crate) fn anomaly(signature: &Signature) -> String {
+    if let Some(exception) = &signature.exception {
+        return format!("{} (a documented exception)", exception.replace('-', " "));
+    }
+    let name = &signature.anomaly;
+    match name.parse::<Anomaly>() {
+        Ok(anomaly) => format!("{} ({name})", anomaly.explained()),
+        Err(_) if name.contains('-') && !name.contains(' ') => {
+            format!("{} ({name})", name.replace('-', " "))
+        }
+        Err(_) => name.clone(),
+    }
+}
+
+/// The product as its makers write it, and the version's number.
+pub(crate) fn product_and_version(target: &TargetInfo) -> String {
+    let name = match target.product {
+        Product::Sqlite => "SQLite",
+        Product::Mariadb => "MariaDB",
+        Product::Mysql => "MySQL",
+        Product::Postgres => "PostgreSQL",
+        Product::Tidb => "TiDB",
+        Product::Cockroach => "CockroachDB",
+    };
+    let variant = match target.variant.as_str() {
+        "" => String::new(),
+        variant => format!(" ({variant})"),
+    };
+    format!("{name} {}{variant}", version_number(&target.version))
+}
+
+/// The first number with a dot in a server's own words: `8.5.0` of `v8.5.0-alpha`.
+pub(crate) fn version_number(version: &str) -> &str {
+    let start = version.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+    let rest = &version[start..];
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+    match rest[..end].trim_end_matches('.') {
+        "" => version,
+        number => number,
+    }
+}
+
+/// The judgement that made it a finding.
+pub(crate) fn deciding(finding: &Finding) -> Option<&Judgement> {
+    let by_it = |judgement: &&Judgement| judgement.oracle == finding.signature.oracle;
+    let violation = |judgement: &&Judgement| {
+        judgement.signature(true).is_some_and(|signature| signature == finding.signature)
+    };
+    finding.judgements.iter().find(violation).or_else(|| finding.judgements.iter().find(by_it))
+}
+
+/// The judgements of the other oracles.
+pub(crate) fn others(finding: &Finding) -> impl Iterator<Item = &Judgement> {
+    let deciding = deciding(finding);
+    let is_deciding = move |judgement: &Judgement| {
+        deciding.is_some_and(|deciding| std::ptr::eq(deciding, judgement))
+    };
+    finding.judgements.iter().filter(move |judgement| !is_deciding(judgement))
+}
+
+/// Why, in sentences.
+pub(crate) fn because(verdict: &Verdict) -> &[String] {
+    match verdict {
+        Verdict::Violation { because, .. } | Verdict::Allowed { because, .. } => because,
+        Verdict::Pass => &[],
+        Verdict::Undecided { reason } => std::slice::from_ref(reason),
+    }
+}
+
+/// A verdict in a few words.
+pub(crate) fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Pass => "pass".to_owned(),
+        Verdict::Violation { anomaly, .. } => format!("violation: {anomaly}"),
+        Verdict::Allowed { exception, .. } => format!("allowed: {exception}"),
+        Verdict::Undecided { .. } => "undecided".to_owned(),
+    }
+}
+
+/// The outcomes that would have been right, as many as a reader can take in, and how many more there are.
+pub(crate) fn expected(finding: &Finding) -> (&[Expected], usize) {
+    const SHOWN_MAX: usize = 4;
+    let all = deciding(finding).map_or(&[][..], |judgement| judgement.expected.as_slice());
+    let shown = all.len().min(SHOWN_MAX);
+    (&all[..shown], all.len() - shown)
+}
+
+/// How often it came out again.
+pub(crate) fn rate(finding: &Finding) -> String {
+    let confirmed = finding.confirmed;
+    format!("shown in {} of {} runs of the reduced case", confirmed.shown, confirmed.runs)
+}
+
+/// Where the case came from.
+pub(crate) fn origin(finding: &Finding) -> String {
+    match &finding.origin {
+        Origin::Generated { seed, number } => format!("case {number} of seed {seed}"),
+        Origin::File(name) => name.clone(),
+    }
+}
+
+/// The command that shows it again.
+pub(crate) fn replay(finding: &Finding) -> String {
+    let run = &finding.run;
+    let level = run.level.map(|level| format!(" --level {}", level.short())).unwrap_or_default();
+    format!("anchorite run reduced.case --on {}{level}", on(&run.target))
+}
+
+/// The command that hunts it again, where it was hunted.
+pub(crate) fn hunt_again(finding: &Finding) -> Option<String> {
+    let run = &finding.run;
+    let level = run.level.map(|level| format!(" --level {}", level.short())).unwrap_or_default();
+    match finding.origin {
+        Origin::Generated { seed, .. } => {
+            Some(format!("anchorite hunt --on {}{level} --seed {seed}", on(&run.target)))
+        }
+        Origin::File(_) => None,
+    }
+}
+
+/// A target as `--on` takes it: `mariadb@10.11`, `postgres@15`, `sqlite:wal`.
+pub(crate) fn on(target: &TargetInfo) -> String {
+    let numbers: Vec<&str> = version_number(&target.version).split('.').collect();
+    let parts = match target.product {
+        Product::Sqlite => {
+            let known = ["wal", "shared-cache"].contains(&target.variant.as_str());
+            return if known { format!("sqlite:{}", target.variant) } else { "sqlite".to_owned() };
+        }
+        Product::Postgres => 1,
+        _ => 2,
+    };
+    format!("{}@{}", target.product, numbers[..numbers.len().min(parts)].join("."))
+}
+
+/// What a script is, for its heading.
+pub(crate) const fn script_title(form: Form) -> &'static str {
+    match form {
+        Form::Sql => "SQL, one terminal per session",
+        Form::Mtr => "mtr test (MariaDB, MySQL)",
+        Form::Spec => "isolationtester spec (PostgreSQL)",
+        Form::Comments => "Script for `anchorite run`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_short_in_titles_and_targets() {
+        let target = |product, version: &str| TargetInfo {
+            product,
+            version: version.to_owned(),
+            variant: String::new(),
+        };
+        let mariadb = target(Product::Mariadb, "10.11.18-MariaDB-deb12");
+        assert_eq!(product_and_version(&mariadb), "MariaDB 10.11.18");
+        assert_eq!(on(&mariadb), "mariadb@10.11");
+        let postgres = target(Product::Postgres, "PostgreSQL 15.18 (Debian 15.18-1) on x86_64");
+        assert_eq!(product_and_version(&postgres), "PostgreSQL 15.18");
+        assert_eq!(on(&postgres), "postgres@15");
+        assert_eq!(on(&target(Product::Tidb, "v8.5.0")), "tidb@8.5");
+        assert_eq!(product_and_version(&target(Product::Tidb, "nightly")), "TiDB nightly");
+    }
+
+    #[test]
+    fn anomalies_are_told_in_words() {
+        let told = |anomaly: &str, exception: Option<&str>| {
+            super::anomaly(&Signature {
+                oracle: "final-state".to_owned(),
+                anomaly: anomaly.to_owned(),
+                exception: exception.map(str::to_owned),
+            })
+        };
+        assert_eq!(told("P4", None), "lost update (P4)");
+        assert_eq!(told("lost update", None), "lost update");
+        assert_eq!(told("lost-write", None), "lost write (lost-write)");
+        let excused = told("same-value-update", Some("same-value-update"));
+        assert_eq!(excused, "same value update (a documented exception)");
+    }
+}

@@ -1,0 +1,69 @@
+//! A hunt as JSON: a contract with scripts. Field names are fixed; further ones may be added.
+
+use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
+use serde_json::{Map, Value as Json, json};
+
+use crate::json::target;
+
+/// The summary as one JSON document with a line end. `version` is Anchorite's own.
+pub fn json(summary: &HuntSummary, version: &str) -> String {
+    let verdicts = summary.verdicts;
+    let aborts: Map<String, Json> =
+        summary.aborts.iter().map(|(class, n)| (class.name().to_owned(), json!(n))).collect();
+    let document = json!({
+        "anchorite": version,
+        "seed": summary.seed,
+        "seconds": summary.elapsed_ms as f64 / 1000.0,
+        "cases": summary.cases,
+        "cases_per_second": (summary.cases_per_second() * 10.0).round() / 10.0,
+        "statements": summary.statements,
+        "blocked": summary.blocked,
+        "deadlocks": summary.deadlocks,
+        "verdicts": {
+            "pass": verdicts.pass, "violation": verdicts.violation,
+            "allowed": verdicts.allowed, "undecided": verdicts.undecided,
+        },
+        "findings": summary.findings.iter().map(finding).collect::<Json>(),
+        "targets": summary.places.iter().map(place).collect::<Json>(),
+        "commits": summary.commits,
+        "aborts": aborts,
+        "conflict_shapes": summary.conflict_shapes,
+        "allowed_by": summary.allowed_by,
+        "undecided_because": summary.undecided_because,
+        "flaky": summary.flaky,
+        "known_gone": summary.known_gone,
+        "servers_lost": summary.servers_lost,
+        "folder": summary.folder,
+        "stopped": summary.stopped,
+    });
+    format!("{document}\n")
+}
+
+fn finding(line: &FindingLine) -> Json {
+    json!({
+        "fingerprint": line.fingerprint,
+        "oracle": line.signature.oracle,
+        "anomaly": line.signature.anomaly,
+        "exception": line.signature.exception,
+        "level": level(line.level),
+        "target": target(&line.target),
+        "statements": line.statements,
+        "hits": line.hits,
+        "known": line.known,
+        "file": line.file,
+    })
+}
+
+fn place(place: &HuntPlace) -> Json {
+    let mut object = match target(&place.target) {
+        Json::Object(object) => object,
+        _ => Map::new(),
+    };
+    object.insert("on".into(), json!(place.on));
+    object.insert("levels".into(), place.levels.iter().map(|l| json!(level(*l))).collect());
+    Json::Object(object)
+}
+
+fn level(level: Option<Level>) -> &'static str {
+    level.map_or("default", Level::name)
+}

@@ -1,0 +1,122 @@
+//! What a hunt did and found: for people ([`text`]), for scripts ([`json`]) and for CI ([`junit`]).
+//!
+//! Idea: every form is a pure function of a [`HuntSummary`]. Whoever reads "nothing was found" must be able to
+//! see whether anything could have been found: how much ran, how much of it conflicted, and what the oracles
+//! said in all four values.
+
+mod json;
+mod junit;
+mod text;
+
+use anchorite_model::{HuntPlace, HuntSummary, Level};
+
+pub use json::json;
+pub use junit::junit;
+pub use text::text;
+
+/// A share of undecided verdicts above this one is told: a hunt that cannot judge finds nothing.
+const UNDECIDED_PERCENT_MAX: u64 = 5;
+
+/// Where it hunted: `mariadb 10.11.18 at read committed, repeatable read`.
+pub(crate) fn place_told(place: &HuntPlace) -> String {
+    let level = |level: &Option<Level>| level.map_or("its default level", Level::name);
+    let levels: Vec<&str> = place.levels.iter().map(level).collect();
+    let at = if levels.is_empty() { String::new() } else { format!(" at {}", levels.join(", ")) };
+    format!("{}{at}", place.target)
+}
+
+/// What was done, a sentence each.
+pub(crate) fn told_in_sentences(summary: &HuntSummary) -> Vec<String> {
+    let mut told = vec![format!(
+        "{} cases with {} statements in {} ({} cases per second).",
+        grouped(summary.cases),
+        grouped(summary.statements),
+        duration(summary.elapsed_ms),
+        grouped(summary.cases_per_second().round() as u64),
+    )];
+    told.push(format!(
+        "{} statements had to wait for a lock, {} deadlocks, {} distinct conflicts.",
+        grouped(summary.blocked),
+        grouped(summary.deadlocks),
+        grouped(summary.conflict_shapes),
+    ));
+    let aborts: Vec<String> = summary
+        .aborts
+        .iter()
+        .map(|(class, count)| format!("{} {}", grouped(*count), class.name()))
+        .collect();
+    let aborts = if aborts.is_empty() { "none".to_owned() } else { aborts.join(", ") };
+    told.push(format!(
+        "{} transactions committed; aborted by an error: {aborts}.",
+        grouped(summary.commits)
+    ));
+    let verdicts = summary.verdicts;
+    told.push(format!(
+        "Verdicts: {} pass, {} violation, {} allowed, {} undecided.",
+        grouped(verdicts.pass),
+        grouped(verdicts.violation),
+        grouped(verdicts.allowed),
+        grouped(verdicts.undecided),
+    ));
+    told.extend(cautions(summary));
+    told
+}
+
+/// What makes the result weaker than it looks.
+fn cautions(summary: &HuntSummary) -> Vec<String> {
+    let mut told = Vec::new();
+    if summary.cases > 0 && summary.conflict_shapes == 0 && summary.blocked == 0 {
+        told.push("No two transactions ever conflicted, so this hunt says nothing.".to_owned());
+    }
+    let verdicts = summary.verdicts;
+    if verdicts.undecided * 100 > verdicts.total() * UNDECIDED_PERCENT_MAX {
+        let most = summary.undecided_because.iter().max_by_key(|(_, count)| **count);
+        let why = most.map(|(reason, _)| format!(", mostly because {reason}")).unwrap_or_default();
+        told.push(format!("More than {UNDECIDED_PERCENT_MAX} % could not be judged{why}."));
+    }
+    if summary.flaky > 0 {
+        let count = grouped(summary.flaky);
+        told.push(format!("{count} suspected violations did not show again and are kept apart."));
+    }
+    if summary.servers_lost > 0 {
+        told.push(format!("A server was lost {} times.", grouped(summary.servers_lost)));
+    }
+    for known in &summary.known_gone {
+        told.push(format!("The known issue {known} no longer shows: see whether it is fixed."));
+    }
+    told.extend(summary.stopped.iter().map(|why| format!("Ended early: {why}.")));
+    told
+}
+
+/// `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `12.3 s`, `4 min 5 s`.
+fn duration(ms: u64) -> String {
+    match ms / 1000 {
+        seconds @ 0..120 => format!("{seconds}.{} s", ms % 1000 / 100),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_are_easy_to_read() {
+        let numbers = [0, 999, 1000, 1_234_567].map(grouped);
+        assert_eq!(numbers, ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([1_550, 61_000, 125_999].map(duration), ["1.5 s", "61.0 s", "2 min 5 s"]);
+    }
+}

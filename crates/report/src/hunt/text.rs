@@ -1,0 +1,119 @@
+//! The end of a hunt, for people.
+//!
+//! Idea: somebody who runs the first command of the README should understand what was done, what came out,
+//! where it lies and what to try next; the last line is the seed, so that it is never lost.
+
+use anchorite_model::{FindingLine, HuntSummary, Level};
+
+use super::{grouped, place_told, told_in_sentences};
+use crate::TextOptions;
+use crate::escape::visible;
+use crate::finding::{anomaly_told, product_told, target_argument};
+use crate::style::{Ink, Line};
+use crate::text::{INDENT, Page, paint, prose, section};
+
+/// The summary as text.
+pub fn text(summary: &HuntSummary, options: &TextOptions) -> String {
+    let page = Page::new(options);
+    let mut out = Vec::new();
+    out.push(Line::of(Ink::Title, "What was done"));
+    for place in &summary.places {
+        page.indented(Ink::Plain, &visible(&format!("Hunted on {}.", place_told(place))), &mut out);
+    }
+    for sentence in told_in_sentences(summary) {
+        page.indented(Ink::Plain, &visible(&sentence), &mut out);
+    }
+    section("What was found", &mut out);
+    found(summary, &page, &mut out);
+    if let Some(folder) = &summary.folder {
+        section("Where it is", &mut out);
+        let told =
+            format!("{folder}: a folder per finding with report.md, report.html and scripts.");
+        page.indented(Ink::Plain, &visible(&told), &mut out);
+    }
+    section("What to try next", &mut out);
+    next(summary, &mut out);
+    out.push(Line::default());
+    out.push(Line::of(Ink::Plain, format!("seed {}", summary.seed)));
+    paint(&out, options.style)
+}
+
+fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
+    let known = summary.findings.iter().filter(|line| line.known.is_some()).count();
+    let new = summary.findings.len() - known;
+    if summary.cases == 0 {
+        page.indented(Ink::Warning, "No case was run.", out);
+    } else if new == 0 {
+        page.indented(Ink::Good, "Nothing new: no promise was seen broken.", out);
+    }
+    for (i, line) in summary.new_findings().enumerate() {
+        finding(i + 1, line, page, out);
+    }
+    for line in summary.findings.iter().filter(|line| line.known.is_some()) {
+        let name = line.known.as_deref().unwrap_or_default();
+        let told = format!("Known issue {name}: seen {} times.", grouped(line.hits));
+        page.indented(Ink::Plain, &visible(&told), out);
+    }
+    for (exception, count) in &summary.allowed_by {
+        let told = format!(
+            "Allowed by the vendor's documentation: {exception}, {} times.",
+            grouped(*count)
+        );
+        page.indented(Ink::Plain, &visible(&told), out);
+    }
+}
+
+fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) {
+    let level = line.level.map_or("default level", Level::name);
+    let what = anomaly_told(&line.signature);
+    let title = format!("{number}. {}, {level}: {what}", product_told(&line.target));
+    page.indented(Ink::Bad, &visible(&title), out);
+    let about = format!(
+        "found by {}, {} statements, seen {} times",
+        line.signature.oracle,
+        grouped(line.statements),
+        grouped(line.hits)
+    );
+    for text in [about, line.file.clone()] {
+        for piece in prose(Ink::Plain, &visible(&text), page.prose - 2 * INDENT) {
+            out.push(piece.indented(2 * INDENT));
+        }
+    }
+}
+
+fn next(summary: &HuntSummary, out: &mut Vec<Line>) {
+    let mut ideas: Vec<(String, &str)> = Vec::new();
+    let first = summary.new_findings().next();
+    if let (Some(folder), Some(_)) = (&summary.folder, first) {
+        ideas.push((
+            format!("anchorite report {folder} --html report.html"),
+            "all findings on one page",
+        ));
+    }
+    if first.is_some() {
+        ideas.push((
+            "anchorite export FINDING.json --to sql".to_owned(),
+            "a script for two terminals",
+        ));
+    }
+    let embedded = summary.places.iter().all(|place| place.on.starts_with("sqlite"));
+    if embedded {
+        ideas.push(("anchorite hunt --on mariadb".to_owned(), "a private server, started for you"));
+        ideas.push(("anchorite hunt --on postgres".to_owned(), "another one"));
+    }
+    let on = match summary.places.first() {
+        Some(place) if !embedded => format!(" --on {}", target_argument(&place.target)),
+        _ => String::new(),
+    };
+    ideas
+        .push((format!("anchorite selftest{on}"), "plants faults and sees whether they are found"));
+    ideas.push((format!("anchorite probe{on}"), "which anomalies each level lets happen"));
+    let widest = ideas.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, why) in ideas {
+        let mut line = Line::of(Ink::Plain, " ".repeat(INDENT));
+        line.push(Ink::Title, visible(&command));
+        line.pad_to(INDENT + widest + INDENT);
+        line.push(Ink::Faint, why);
+        out.push(line);
+    }
+}
