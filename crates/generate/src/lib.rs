@@ -1,0 +1,116 @@
+//! From a seed to a case: tables, rows, transactions and a schedule that conflict on purpose.
+//!
+//! Idea: [`case`] is a pure function of a [`Recipe`], a seed and a number. The tables depend on the number's group
+//! only, so that consecutive cases can share them; rows, transactions and schedule depend on the number. Statements
+//! take predicates, columns and values from each other, and a part of the cases is built around shapes that have
+//! shown bugs ([`shape`]).
+//!
+//! Sources: WriteCheck (VLDB 2025, findings 3 to 5: one or two tables, at most 5 rows, 5 transactions of 5
+//! statements are enough, and keys matter), Troc's forced conflicts, TxCheck's grammar.
+//!
+//! Assumption: what a statement does must not depend on the order in which rows are visited, else a serial replay
+//! could differ from a correct run. The rules are in [`set`] and [`insert`].
+//!
+//! Blind spot: values are few and small, tables have at most a handful of rows, and there are no stored
+//! routines, triggers or views.
+
+mod condition;
+mod ddl;
+mod feature;
+mod insert;
+mod play;
+mod random;
+mod rows;
+mod scene;
+mod schedule;
+mod schema;
+mod select;
+mod set;
+mod shape;
+mod support;
+mod value;
+mod weights;
+mod write;
+
+use anchorite_model::sql::Dialect;
+use anchorite_model::{Case, Header, Product, Statement};
+
+pub use feature::{FEATURES, Feature, known_support, learn};
+pub use support::Support;
+pub use weights::{Weights, WeightsError};
+
+use random::{Purpose, Random};
+use scene::Scene;
+
+/// What kind of cases are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    /// For whom they are written.
+    pub product: Product,
+    /// What the target rejects.
+    pub support: Support,
+    /// How often what is chosen.
+    pub weights: Weights,
+}
+
+impl Recipe {
+    /// The built-in weights, and what the product is known to have.
+    pub fn new(product: Product) -> Self {
+        Self { product, support: known_support(product), weights: Weights::default() }
+    }
+}
+
+/// Makes the case of this number: the same bytes whenever and wherever the recipe is the same.
+pub fn case(recipe: &Recipe, seed: u64, number: u64) -> Case {
+    let grammar = Grammar::of(recipe);
+    let group = number / u64::from(recipe.weights.case.group);
+    let schema = schema::make(&grammar, &mut Random::new(seed, Purpose::Schema, group));
+    let rows = rows::make(&grammar, &schema, &mut Random::new(seed, Purpose::Rows, number));
+    let ddl = schema.tables.iter().flat_map(|table| table.ddl.iter().cloned());
+    let setup: Vec<String> = ddl.chain(rows::inserts(&grammar, &schema, &rows)).collect();
+    let random = Random::new(seed, Purpose::Play, number);
+    let (sessions, steps) = play::make(Scene::new(&grammar, &schema, rows, random));
+    Case {
+        name: format!("s{seed}-{number}"),
+        header: Header { targets: vec![recipe.product], ..Header::default() },
+        setup: setup.into_iter().map(|sql| Statement { sql, line: 0 }).collect(),
+        sessions,
+        steps,
+        ..Case::default()
+    }
+}
+
+/// Cases that try the options of the grammar one by one; [`learn`] takes what becomes of them.
+pub fn probe_cases(product: Product) -> impl Iterator<Item = (&'static Feature, Case)> {
+    FEATURES.iter().map(move |feature| (feature, feature.probe(product)))
+}
+
+/// The recipe as the makers of statements need it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grammar<'r> {
+    pub(crate) product: Product,
+    pub(crate) dialect: Dialect,
+    pub(crate) support: &'r Support,
+    pub(crate) weights: &'r Weights,
+}
+
+impl<'r> Grammar<'r> {
+    fn of(recipe: &'r Recipe) -> Self {
+        Self {
+            product: recipe.product,
+            dialect: Dialect::of(recipe.product),
+            support: &recipe.support,
+            weights: &recipe.weights,
+        }
+    }
+
+    /// Whether the target has this option.
+    pub(crate) fn has(&self, feature: &str) -> bool {
+        self.support.has(feature)
+    }
+
+    /// The weight where the target has this option, else nothing.
+    pub(crate) fn if_has(&self, feature: &str, weight: u32) -> u32 {
+        if self.has(feature) { weight } else { 0 }
+    }
+}

@@ -1,0 +1,149 @@
+//! Cases around a core that is known to show bugs: two transactions, their statements and their order are
+//! given; tables, columns, rows, values and everything around it are random.
+//!
+//! Sources: the shapes of published bugs (MDEV-27992: a key that moves backwards past a scan; MDEV-26643: a
+//! semi-consistent read; WriteCheck's figure 1: a row that is deleted and inserted again) and of the classic anomalies.
+//!
+//! Assumption: a shape needs what a table may lack (a key, an index, two rows); then the case is made freely.
+
+mod classic;
+mod moves;
+
+use crate::condition::Condition;
+use crate::scene::Scene;
+use crate::schema::Table;
+
+/// Two transactions with their order.
+pub(crate) struct Shape {
+    pub(crate) transactions: [Vec<String>; 2],
+    /// For each statement whose it is.
+    pub(crate) order: Vec<usize>,
+}
+
+/// The first transaction of a shape, and the second.
+const A: usize = 0;
+const B: usize = 1;
+
+/// What happens in a shape.
+#[derive(Debug, Clone)]
+enum Line {
+    /// A statement.
+    Say(usize, String),
+    /// The transaction ends as chance will have it.
+    End(usize),
+    /// The transaction is rolled back.
+    Undo(usize),
+}
+
+/// Further statements are added at so many of a hundred places.
+const EXTRA_PERCENT: u32 = 12;
+
+impl Scene<'_> {
+    /// A shape that the tables can show, or nothing.
+    pub(crate) fn shape(&mut self) -> Option<Shape> {
+        let weights = &self.grammar.weights.shape;
+        let form = self.random.weighted(&[
+            (weights.key_moves, "key moves"),
+            (weights.lost_update, "lost update"),
+            (weights.semi_consistent, "semi-consistent"),
+            (weights.phantom, "phantom"),
+            (weights.reinsert, "reinsert"),
+            (weights.write_skew, "write skew"),
+            (weights.crossing, "crossing"),
+            (weights.undone, "undone"),
+            (weights.index_move, "index move"),
+            (weights.same_key, "same key"),
+        ]);
+        let table = self.hot;
+        let lines = match form {
+            "key moves" => self.key_moves(table),
+            "lost update" => self.lost_update(table),
+            "semi-consistent" => self.semi_consistent(table),
+            "phantom" => self.phantom(table),
+            "reinsert" => self.reinsert(table),
+            "write skew" => self.write_skew(table),
+            "crossing" => self.crossing(table),
+            "undone" => self.undone(table),
+            "index move" => self.index_move(table),
+            _ => self.same_key_twice(table),
+        }?;
+        Some(self.complete(lines))
+    }
+
+    /// Adds BEGIN, COMMIT and a few statements more.
+    fn complete(&mut self, lines: Vec<Line>) -> Shape {
+        let mut shape = Shape { transactions: [Vec::new(), Vec::new()], order: Vec::new() };
+        let mut is_open = [false; 2];
+        let mut say = |who: usize, sql: String| {
+            shape.transactions[who].push(sql);
+            shape.order.push(who);
+        };
+        let begins_together = self.random.percent(60);
+        if begins_together {
+            for who in [A, B] {
+                say(who, self.begin());
+                is_open[who] = true;
+            }
+        }
+        let mut has_ended = [false; 2];
+        for line in lines {
+            let (Line::Say(who, _) | Line::End(who) | Line::Undo(who)) = line;
+            if !is_open[who] {
+                say(who, self.begin());
+                is_open[who] = true;
+            }
+            if self.random.percent(EXTRA_PERCENT) {
+                self.transaction = who;
+                let table = self.any_table();
+                say(who, self.statement(table, false));
+            }
+            has_ended[who] |= !matches!(line, Line::Say(..));
+            match line {
+                Line::Say(_, sql) => say(who, sql),
+                Line::End(_) => say(who, self.end()),
+                Line::Undo(_) => say(who, "ROLLBACK".to_owned()),
+            }
+        }
+        let mut rest = [A, B];
+        self.random.shuffle(&mut rest);
+        for who in rest {
+            if !has_ended[who] {
+                say(who, self.end());
+            }
+        }
+        shape
+    }
+
+    /// A write of the rows that meet the condition, or a read that locks them.
+    fn write_where(&mut self, table: usize, condition: &Condition) -> String {
+        match self.random.below(10) {
+            0..=3 if !self.free_columns(table).is_empty() => {
+                let assignments = self.assignments(table);
+                self.update_where(table, &assignments, condition)
+            }
+            4 => self.locking_where(table, condition),
+            _ => self.delete_where(table, condition),
+        }
+    }
+
+    /// An update of the rows that meet the condition; a deletion where no column is free.
+    fn change_where(&mut self, table: usize, condition: &Condition) -> String {
+        if self.free_columns(table).is_empty() {
+            return self.delete_where(table, condition);
+        }
+        let assignments = self.assignments(table);
+        self.update_where(table, &assignments, condition)
+    }
+
+    /// Who speaks.
+    fn as_transaction(&mut self, who: usize) -> &mut Self {
+        self.transaction = who;
+        self
+    }
+}
+
+/// Columns of keys of one column that are whole numbers.
+fn number_keys(table: &Table) -> Vec<usize> {
+    let keys = table.keys().filter(|key| key.len() == 1).map(|key| key[0]);
+    keys.filter(|at| table.columns[*at].kind == crate::value::Kind::Int).collect()
+}

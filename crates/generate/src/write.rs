@@ -1,0 +1,109 @@
+//! Random UPDATE and DELETE statements.
+
+use crate::condition::Condition;
+use crate::scene::Scene;
+use crate::set::Assignment;
+
+/// Of the updates that move a key, so many name one row.
+const PINNED_MOVE_PERCENT: u32 = 70;
+
+impl Scene<'_> {
+    /// An UPDATE of a table.
+    pub(crate) fn update(&mut self, table: usize) -> String {
+        let weights = &self.grammar.weights.set;
+        let key = self.table(table).best_key();
+        let moves_key =
+            self.random.percent(weights.move_key_percent) || self.free_columns(table).is_empty();
+        let key_move = if moves_key { self.key_move(table) } else { None };
+        match (key_move, key) {
+            (Some(assignment), Some(key)) => {
+                let is_pinned = self.random.percent(PINNED_MOVE_PERCENT);
+                let condition =
+                    if is_pinned { self.pinned(table, key) } else { self.condition(table) };
+                self.update_where(table, &[assignment], &condition)
+            }
+            _ => {
+                let assignments = self.assignments(table);
+                let condition = self.condition(table);
+                let sql = self.update_where(table, &assignments, &condition);
+                if self.grammar.has("update-ignore")
+                    && self.random.percent(weights.update_ignore_percent)
+                    && self.is_harmless(table, &assignments)
+                {
+                    return sql.replacen("UPDATE", "UPDATE IGNORE", 1);
+                }
+                let limit = self.ordered_limit(table);
+                let returning = self.returning("update-returning", table, !limit.is_empty());
+                sql + &limit + &returning
+            }
+        }
+    }
+
+    /// An UPDATE with these assignments and this condition.
+    pub(crate) fn update_where(
+        &mut self,
+        table: usize,
+        assignments: &[Assignment],
+        condition: &Condition,
+    ) -> String {
+        let definition = self.table(table);
+        let parts: Vec<String> = assignments
+            .iter()
+            .map(|part| format!("{} = {}", definition.columns[part.column].name, part.sql))
+            .collect();
+        let written = assignments.iter().map(|part| (part.column, part.value.clone())).collect();
+        self.remember(table, condition, written);
+        format!("UPDATE {} SET {}{}", definition.name, parts.join(", "), condition.clause())
+    }
+
+    /// A DELETE from a table.
+    pub(crate) fn delete(&mut self, table: usize) -> String {
+        let condition = self.condition(table);
+        let sql = self.delete_where(table, &condition);
+        let limit = self.ordered_limit(table);
+        let returning = self.returning("delete-returning", table, !limit.is_empty());
+        sql + &limit + &returning
+    }
+
+    /// A DELETE with this condition.
+    pub(crate) fn delete_where(&mut self, table: usize, condition: &Condition) -> String {
+        let written =
+            self.table(table).writable().into_iter().map(|column| (column, None)).collect();
+        self.remember(table, condition, written);
+        format!("DELETE FROM {}{}", self.table(table).name, condition.clause())
+    }
+
+    /// Whether no constraint can refuse the assignments.
+    fn is_harmless(&self, table: usize, assignments: &[Assignment]) -> bool {
+        let table = self.table(table);
+        assignments.iter().all(|part| {
+            let checked = table.check.as_ref().is_some_and(|check| check.column == part.column);
+            let refers =
+                table.foreign.as_ref().is_some_and(|foreign| foreign.column == part.column);
+            !checked && !refers && table.columns[part.column].is_nullable
+        })
+    }
+
+    /// ` ORDER BY` the primary key ` LIMIT n`, seldom.
+    fn ordered_limit(&mut self, table: usize) -> String {
+        let definition = self.table(table);
+        let is_wanted = self.grammar.has("ordered-limit")
+            && self.random.percent(self.grammar.weights.set.ordered_limit_percent);
+        if definition.primary.is_empty() || !is_wanted {
+            return String::new();
+        }
+        let count = self.random.between(1, 2);
+        format!(" ORDER BY {} LIMIT {count}", definition.names(&definition.primary))
+    }
+
+    /// ` RETURNING` some columns, seldom.
+    pub(crate) fn returning(&mut self, feature: &str, table: usize, is_taken: bool) -> String {
+        let share = self.grammar.weights.insert.returning_percent;
+        if is_taken || !self.grammar.has(feature) || !self.random.percent(share) {
+            return String::new();
+        }
+        let columns = self.table(table).columns.len();
+        let column = self.random.below(columns);
+        format!(" RETURNING {}", self.table(table).columns[column].name)
+    }
+}
