@@ -10,7 +10,7 @@ use super::plot::{Plot, lock};
 use super::session::SabotagedSession;
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
-    Watcher,
+    Upkeep, Watcher,
 };
 
 /// Wraps a schema that was just created on `target`.
@@ -77,6 +77,15 @@ impl Schema for SabotagedSchema {
 
     fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
         lock(&self.plot.schema).hold_still()
+    }
+
+    /// Sessions stay where the plot knows them, so nothing is moved between schemas.
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::default()
+    }
+
+    fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
+        lock(&self.plot.schema).caretaker(lock_wait)
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
