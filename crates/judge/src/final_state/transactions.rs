@@ -10,6 +10,10 @@
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, SessionIndex};
 
+/// The stage has cancelled the statement, because the server did not end a deadlock in time: MariaDB and
+/// MySQL, PostgreSQL and CockroachDB.
+const CANCELLED: [&str; 2] = ["1317", "57014"];
+
 /// A statement as it was performed.
 #[derive(Debug, Clone)]
 pub struct Performed<'r> {
@@ -38,7 +42,8 @@ impl Performed<'_> {
             ErrorClass::LockTimeout,
             ErrorClass::Conflict,
         ];
-        matches!(self.reply, Err(error) if concurrency.contains(&error.class))
+        matches!(self.reply, Err(error)
+            if concurrency.contains(&error.class) || CANCELLED.contains(&error.code.as_str()))
     }
 
     /// Whether it changes rows or tables.

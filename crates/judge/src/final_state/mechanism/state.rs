@@ -45,22 +45,26 @@ impl Row {
 
     /// The latest version that was committed at this event or before.
     pub fn committed_at(&self, event: usize) -> Option<&Version> {
+        // Of several versions that were committed together the last one made counts.
         self.versions
             .iter()
-            .rev()
             .filter(|version| version.committed.is_some_and(|at| at <= event))
             .max_by_key(|version| version.committed)
     }
 
     /// The versions that were committed after the first and not after the second event, oldest first.
     pub fn committed_between(&self, after: usize, until: usize) -> Vec<&Version> {
-        let mut found: Vec<_> = self
+        let mut found: Vec<&Version> = self
             .versions
             .iter()
             .filter(|version| version.committed.is_some_and(|at| at > after && at <= until))
             .collect();
         found.sort_by_key(|version| version.committed);
-        found
+        // Of several versions that were committed together nobody else has seen any but the last.
+        let is_last = |at: usize| {
+            found.get(at + 1).is_none_or(|next: &&Version| next.committed != found[at].committed)
+        };
+        (0..found.len()).filter(|&at| is_last(at)).map(|at| found[at]).collect()
     }
 
     /// The versions that somebody else has made and not committed.
