@@ -37,7 +37,7 @@ use std::time::Duration;
 use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
 
 pub use open::{OpenError, open};
-pub use upkeep::Upkeep;
+pub use upkeep::{PurgeProgress, PurgeQuestion, Upkeep};
 pub use wait::{await_answer, execute, execute_all, wait_readable};
 
 /// What a statement was answered with.

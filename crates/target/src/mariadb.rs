@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use anchorite_model::Level;
 
-use crate::Watcher;
 use crate::endpoint::Endpoint;
 use crate::innodb::{self, StatusWatcher};
 use crate::mysql_family::{Dialect, ReadBack, variable};
 use crate::mysql_wire::{Connection, WireError};
+use crate::{PurgeQuestion, Watcher};
 
 const SNAPSHOT_ISOLATION: &str = "innodb_snapshot_isolation";
 
@@ -68,8 +68,8 @@ impl Dialect for Mariadb {
         &innodb::STILLNESS
     }
 
-    fn rest(&self) -> Duration {
-        innodb::REST
+    fn purge(&self) -> Option<PurgeQuestion> {
+        Some(innodb::PURGE)
     }
 
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {

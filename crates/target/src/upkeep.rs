@@ -4,7 +4,7 @@
 //! traces: InnoDB's index entries take locks until purge has removed them, PostgreSQL's dead rows fill pages.
 //! What has to be done about that differs by product; who does it is the same for all (the stage's arena).
 
-use std::time::Duration;
+use anchorite_model::Answer;
 
 /// What can be done with a schema that is used again and again. The default can do nothing: then a schema is
 /// left for a new one when its tables have to change.
@@ -20,9 +20,29 @@ pub struct Upkeep {
     pub after_delete: Vec<String>,
     /// Keeps the server from interfering, like [`crate::Schema::hold_still`], until the session's COMMIT.
     pub stillness: Vec<String>,
-    /// How long after a case its deleted rows may still be felt.
-    pub rest: Duration,
+    /// How to learn when deleted rows are not felt any more; `None` where they never are.
+    pub purge: Option<PurgeQuestion>,
     /// After so many bytes of row versions the tables are truncated instead, so that rows lie on their
     /// pages, and pages are counted, as in new tables.
     pub worn_after: Option<usize>,
+}
+
+/// How a server is asked how far it has removed what was deleted.
+#[derive(Debug, Clone, Copy)]
+pub struct PurgeQuestion {
+    /// The question.
+    pub sql: &'static str,
+    /// Reads the answer; `None` if it says nothing.
+    pub read: fn(&Answer) -> Option<PurgeProgress>,
+}
+
+/// How far a server has removed what was deleted, in numbers that grow with each transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PurgeProgress {
+    /// Every transaction that has ended has a smaller number.
+    pub next: u64,
+    /// What transactions with smaller numbers deleted is removed, or is being removed.
+    pub purged: u64,
+    /// Nothing is being removed at the moment.
+    pub is_idle: bool,
 }

@@ -6,7 +6,8 @@
 //! ([`crate::FreshTables`]); what could make it differ (DDL in a case, SET, locks of a session) is not
 //! run here but on a schema of its own (`plan`). Source: measured reset methods, DESIGN §4.
 //!
-//! * `plan`: what the text of a case allows; pure. `set`: one set of tables. `quarters`: all that is kept.
+//! * `plan`: what the text of a case allows; pure. `set`: one set of tables. `purge`: when a set may be used
+//!   again. `quarters`: all that is kept.
 //!
 //! Assumption: one arena per thread; the server is not restarted with other settings in between.
 //! After anything unexpected (a lost connection, a statement that would not end, an interruption) all is
@@ -16,6 +17,7 @@
 //! that the optimizer may choose another plan, which then takes other locks.
 
 mod plan;
+mod purge;
 mod quarters;
 mod set;
 
@@ -58,7 +60,7 @@ impl<'t> Arena<'t> {
     fn run_tame(&mut self, case: &Case, plan: &Plan<'_>) -> Result<Run, StageError> {
         let mut quarters = self.quarters_for(plan)?;
         let (target, options) = (self.target, &self.options);
-        let mut set = quarters.take_set(target)?;
+        let mut set = quarters.take_set(target, plan, options)?;
         let (mut cast, moving) = quarters.take_cast(case, &set, options)?;
         let caretaker = quarters.caretaker.as_mut();
         // Meanwhile the sessions move.
@@ -81,7 +83,7 @@ impl<'t> Arena<'t> {
         if run.ending != Ending::Complete {
             return Ok(run);
         }
-        if set.read(&mut run, quarters.caretaker.as_mut(), options).is_err() {
+        if set.leave(&mut run, quarters.caretaker.as_mut(), options).is_err() {
             drop((players, watcher));
             read_final_state(&mut run, set.schema.as_ref(), &options.limits);
             return Ok(run);

@@ -4,9 +4,8 @@
 //! case, and reads the final state: two round trips per case. Sessions are opened once per level, with
 //! the level read back, and move from set to set.
 //!
-//! Table sets rotate by time: the one that was left longest ago is taken, unless deleted rows may still be
-//! felt there ([`anchorite_target::Upkeep::rest`]); then a further set is made. So there are as many sets as
-//! the speed of the cases asks for.
+//! Table sets rotate: the one that was left longest ago is taken, unless deleted rows may still be felt there
+//! (`purge`); then a further set is made. So there are as many sets as the speed of the cases asks for.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,13 +13,14 @@ use anchorite_model::{Case, Level, Run, SessionIndex};
 use anchorite_target::{OpenedSession, Session, Target, TargetError, Watcher, await_answer};
 
 use super::plan::Plan;
+use super::purge::Purge;
 use super::set::Set;
 use crate::RunOptions;
 use crate::cast::{Cast, Watching, level_of, session_options};
 use crate::player::Player;
 
-/// More table sets than this are never made: then one is used before its time.
-const SETS_MAX: usize = 256;
+/// More table sets than this are never made: then the tables of the oldest are made anew.
+const SETS_MAX: usize = 64;
 
 /// A session that is kept, and the schema that it is in.
 struct Guest {
@@ -33,6 +33,7 @@ pub(super) struct Quarters {
     guests: BTreeMap<Option<Level>, Vec<Guest>>,
     pub caretaker: Box<dyn Session>,
     watching: Option<Watching>,
+    purge: Purge,
     /// The one that was left longest ago stands first.
     sets: VecDeque<Set>,
 }
@@ -43,7 +44,9 @@ impl Quarters {
         let set = Set::new(target.create_schema()?);
         let caretaker = set.schema.caretaker(options.limits.lock_wait)?;
         let watching = Some(Watching::begin(set.schema.as_ref(), options));
-        Ok(Self { guests: BTreeMap::new(), caretaker, watching, sets: VecDeque::from([set]) })
+        let purge = Purge::new(set.upkeep.purge);
+        let sets = VecDeque::from([set]);
+        Ok(Self { guests: BTreeMap::new(), caretaker, watching, purge, sets })
     }
 
     /// Whether some set can be made ready for the plan.
@@ -51,14 +54,36 @@ impl Quarters {
         self.sets.iter().any(|set| set.can_refill(plan) || set.can_be_made())
     }
 
-    /// Takes the set that the next case is to use.
-    pub(super) fn take_set(&mut self, target: &dyn Target) -> Result<Set, TargetError> {
-        let has_rested = |set: &Set| set.left.is_none_or(|left| left.elapsed() >= set.upkeep.rest);
-        let is_free = self.sets.front().is_some_and(has_rested) || self.sets.len() >= SETS_MAX;
-        match self.sets.pop_front_if(|_| is_free) {
-            Some(set) => Ok(set),
-            None => Ok(Set::new(target.create_schema()?)),
+    /// Takes the set that the next case is to use: the one that was left longest ago, or another one if what
+    /// was deleted there may still be felt.
+    pub(super) fn take_set(
+        &mut self,
+        target: &dyn Target,
+        plan: &Plan<'_>,
+        options: &RunOptions,
+    ) -> Result<Set, TargetError> {
+        // Tables that will be made anew are as good as any.
+        let is_ready = |quarters: &Self| {
+            quarters
+                .sets
+                .front()
+                .is_some_and(|set| !set.can_refill(plan) || quarters.purge.has_passed(set))
+        };
+        if !is_ready(self) {
+            self.purge.ask(self.caretaker.as_mut(), &mut self.sets, options)?;
         }
+        if !is_ready(self) && self.sets.len() < SETS_MAX {
+            return Ok(Set::new(target.create_schema()?));
+        }
+        let is_ready = is_ready(self);
+        let Some(mut set) = self.sets.pop_front() else {
+            return Ok(Set::new(target.create_schema()?));
+        };
+        if !is_ready {
+            // Somebody keeps the server from tidying up.
+            set.distrust();
+        }
+        Ok(set)
     }
 
     /// Gives a set back after its case.

@@ -1,11 +1,9 @@
 //! One set of tables: a schema that is used for one case after another.
 //!
-//! Idea: tables of the same DDL are refilled (DELETE, INSERT, in one transaction and one round trip together
-//! with the guard that keeps the server still); else everything is dropped and made anew. After an error
-//! nothing is taken for granted: the tables are made anew, statement by statement, so that the error of a
-//! set-up is reported as it is on fresh tables.
-
-use std::time::Instant;
+//! Idea: after a case its final state is read and all rows are deleted, in one round trip; before the next one
+//! rows are inserted, in one round trip together with the guard that keeps the server still. Tables of another
+//! DDL are dropped and made anew. After an error nothing is taken for granted: the tables are made anew,
+//! statement by statement, so that the error of a set-up is reported as it is on fresh tables.
 
 use anchorite_model::{Case, DbError, Outcome, Run, TargetInfo};
 use anchorite_target::{Schema, Session, TargetError, Upkeep, execute, execute_all};
@@ -28,8 +26,9 @@ pub(super) struct Set {
     tables: Option<Tables>,
     /// Nothing was ever made in it.
     is_new: bool,
-    /// When the last case ended here.
-    pub left: Option<Instant>,
+    /// A number that no transaction of the last case here reached, in the server's counting; `None`: not
+    /// asked yet.
+    pub left_at: Option<u64>,
     /// Bytes of row versions since the tables were made or truncated, roughly.
     worn: usize,
 }
@@ -49,15 +48,14 @@ struct Tables {
 impl Set {
     pub(super) fn new(schema: Box<dyn Schema>) -> Self {
         let upkeep = schema.upkeep();
-        Self { schema, upkeep, tables: None, is_new: true, left: None, worn: 0 }
+        Self { schema, upkeep, tables: None, is_new: true, left_at: None, worn: 0 }
     }
 
-    /// Whether the tables of this plan are there and deleting their rows is enough.
+    /// Whether the tables of this plan are there, empty and as good as new but for purge.
     pub(super) fn can_refill(&self, plan: &Plan<'_>) -> bool {
-        self.tables.as_ref().is_some_and(|tables| {
-            tables.deletes.is_some()
-                && tables.ddl.iter().eq(plan.ddl.iter().map(|statement| &statement.sql))
-        })
+        let is_same =
+            |tables: &Tables| tables.ddl.iter().eq(plan.ddl.iter().map(|statement| &statement.sql));
+        self.tables.as_ref().is_some_and(is_same)
     }
 
     /// Whether it can be made ready for any plan.
@@ -65,7 +63,12 @@ impl Set {
         self.is_new || !self.upkeep.clear.is_empty()
     }
 
-    /// Deletes and inserts rows, then keeps the server still. After an error the tables are in doubt.
+    /// Makes the next case find new tables.
+    pub(super) fn distrust(&mut self) {
+        self.tables = None;
+    }
+
+    /// Inserts rows into the empty tables, then keeps the server still. After an error they are in doubt.
     pub(super) fn refill(
         &mut self,
         plan: &Plan<'_>,
@@ -73,24 +76,12 @@ impl Set {
         options: &RunOptions,
     ) -> Result<(), DbError> {
         let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
-        let upkeep = &self.upkeep;
-        let truncates = upkeep.worn_after.is_some_and(|limit| self.worn >= limit);
-        let deletes = match &tables.deletes {
-            Some(deletes) if !truncates => &deletes[..],
-            _ => std::slice::from_ref(&tables.truncate),
-        };
-        let mut statements: Vec<&str> = upkeep.enter.iter().map(String::as_str).collect();
-        statements.push("BEGIN");
-        statements.extend(upkeep.before_delete.iter().map(String::as_str));
-        statements.extend(deletes.iter().map(String::as_str));
-        statements.extend(upkeep.after_delete.iter().map(String::as_str));
-        statements.extend(plan.rows.iter().map(|statement| statement.sql.as_str()));
-        statements.push("COMMIT");
-        statements.extend(upkeep.stillness.iter().map(String::as_str));
+        let entry = self.upkeep.enter.iter().map(String::as_str);
+        let rows = plan.rows.iter().map(|statement| statement.sql.as_str());
+        let stillness = self.upkeep.stillness.iter().map(String::as_str);
+        let statements: Vec<&str> =
+            entry.chain(["BEGIN"]).chain(rows).chain(["COMMIT"]).chain(stillness).collect();
         execute_all(caretaker, &statements, options.limits.housekeeping)?;
-        if truncates {
-            self.worn = 0;
-        }
         self.worn += plan.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum::<usize>();
         self.tables = Some(tables);
         Ok(())
@@ -157,24 +148,39 @@ impl Set {
         }
     }
 
-    /// Lets the server move again and reads the final state.
-    pub(super) fn read(
+    /// Lets the server move again, reads the final state, and deletes all rows: what they leave behind has
+    /// time to vanish until the set is used again. After an error nothing is known.
+    pub(super) fn leave(
         &mut self,
         run: &mut Run,
         caretaker: &mut dyn Session,
         options: &RunOptions,
     ) -> Result<(), DbError> {
         let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
-        let moves_on = (!self.upkeep.stillness.is_empty()).then_some("COMMIT");
+        let upkeep = &self.upkeep;
+        let worn = self.worn + bytes_written(run);
+        let truncates = upkeep.worn_after.is_some_and(|limit| worn >= limit);
+        let moves_on = (!upkeep.stillness.is_empty()).then_some("COMMIT");
         let reads = tables.reads.iter().map(String::as_str);
-        let statements: Vec<&str> = moves_on.into_iter().chain(reads).collect();
+        let mut statements: Vec<&str> = moves_on.into_iter().chain(reads).collect();
+        if let Some(deletes) = &tables.deletes {
+            statements.push("BEGIN");
+            statements.extend(upkeep.before_delete.iter().map(String::as_str));
+            if truncates {
+                statements.push(&tables.truncate);
+            } else {
+                statements.extend(deletes.iter().map(String::as_str));
+            }
+            statements.extend(upkeep.after_delete.iter().map(String::as_str));
+            statements.push("COMMIT");
+        }
         let answer = execute_all(caretaker, &statements, options.limits.housekeeping)?;
         for (name, rows) in tables.names.iter().zip(answer.results) {
             note_table(run, name.clone(), rows);
         }
-        self.worn += bytes_written(run);
-        self.left = Some(Instant::now());
-        self.tables = Some(tables);
+        self.worn = if truncates { 0 } else { worn };
+        self.left_at = None;
+        self.tables = Some(tables).filter(|tables| tables.deletes.is_some());
         Ok(())
     }
 }

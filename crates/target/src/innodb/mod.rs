@@ -15,16 +15,19 @@ mod watcher;
 
 use std::time::Duration;
 
-use anchorite_model::Level;
+use anchorite_model::{Answer, Level};
 
-use crate::mysql_family::{ReadBack, variable};
+use crate::mysql_family::{ReadBack, rows, text, variable};
 use crate::mysql_wire::{Connection, WireError};
+use crate::{PurgeProgress, PurgeQuestion};
 
 use blockers::row_waits;
 use status::Status;
 
 pub(crate) use watcher::StatusWatcher;
 
+/// `SHOW ENGINE INNODB STATUS`: Type, Name, Status.
+const STATUS_COLUMN: usize = 2;
 /// The largest value of `lock_wait_timeout`: a year.
 const LOCK_WAIT_SECONDS_MAX: u64 = 31_536_000;
 
@@ -35,9 +38,15 @@ pub(crate) const STILLNESS: [&str; 2] = [
     "START TRANSACTION WITH CONSISTENT SNAPSHOT",
 ];
 
-/// How long a deleted row's index entries may take part in locking: until purge has removed them, which
-/// takes 2 ms on MariaDB and 12 ms on MySQL 9.7 (measured) where no open snapshot needs them.
-pub(crate) const REST: Duration = Duration::from_millis(30);
+/// A deleted row's index entries take part in locking until purge has removed them: after 2 ms on MariaDB
+/// and 12 ms on MySQL 9.7 (measured), or much later where somebody has an open snapshot.
+pub(crate) const PURGE: PurgeQuestion =
+    PurgeQuestion { sql: "SHOW ENGINE INNODB STATUS", read: purge_progress };
+
+fn purge_progress(answer: &Answer) -> Option<PurgeProgress> {
+    let status = rows(answer, 0).first().and_then(|row| text(row.get(STATUS_COLUMN)?))?;
+    status::purge_progress(&status)
+}
 
 /// The variable that holds the level; MySQL 8 and MariaDB 11.1 renamed it.
 pub(crate) fn isolation_variable(connection: &mut Connection) -> Result<&'static str, WireError> {

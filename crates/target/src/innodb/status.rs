@@ -11,6 +11,7 @@
 //! ([`Status::truncated`]).
 
 use super::lock::{Lock, RecordLock, TableLock};
+use crate::PurgeProgress;
 
 const LIST_START: &str = "LIST OF TRANSACTIONS FOR EACH SESSION:";
 const TRANSACTION: &str = "---TRANSACTION ";
@@ -157,8 +158,35 @@ impl Reader {
     }
 }
 
+/// How far purge has come, from the lines above the list of transactions.
+pub(crate) fn purge_progress(text: &str) -> Option<PurgeProgress> {
+    let behind = |start: &str| text.lines().find_map(|line| line.strip_prefix(start));
+    let purge = behind("Purge done for trx's n:o < ")?;
+    Some(PurgeProgress {
+        next: number_at_start(behind("Trx id counter ")?)?,
+        purged: number_at_start(purge)?,
+        is_idle: purge.contains("state: running but idle"),
+    })
+}
+
 /// The number that the text starts with.
 pub(super) fn number_at_start<N: std::str::FromStr>(text: &str) -> Option<N> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_of_purge_is_read() {
+        let text = "------------\nTRANSACTIONS\n------------\nTrx id counter 36989\n\
+                    Purge done for trx's n:o < 36982 undo n:o < 0 state: running\n";
+        let busy = PurgeProgress { next: 36989, purged: 36982, is_idle: false };
+        assert_eq!(purge_progress(text), Some(busy));
+        let idle = text.replace("running", "running but idle");
+        assert_eq!(purge_progress(&idle), Some(PurgeProgress { is_idle: true, ..busy }));
+        assert_eq!(purge_progress("Trx id counter 1"), None);
+    }
 }

@@ -2,15 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Status, row_waits};
+use super::{STATUS_COLUMN, Status, row_waits};
 use crate::endpoint::Endpoint;
 use crate::mysql_family::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
 const LOOK: &str = "SHOW ENGINE INNODB STATUS; SHOW PROCESSLIST";
-/// Type, Name, Status
-const STATUS_COLUMN: usize = 2;
 /// How long a connection may be missing from a status that was cut.
 const UNSEEN_LIMIT: Duration = Duration::from_secs(2);
 

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use anchorite_model::Level;
 
-use crate::Watcher;
 use crate::endpoint::Endpoint;
 use crate::innodb::{self, StatusWatcher};
 use crate::mysql_family::{Dialect, ReadBack};
 use crate::mysql_wire::{Connection, WireError};
+use crate::{PurgeQuestion, Watcher};
 
 use watcher::DataLockWatcher;
 
@@ -56,8 +56,8 @@ impl Dialect for Mysql {
         &innodb::STILLNESS
     }
 
-    fn rest(&self) -> Duration {
-        innodb::REST
+    fn purge(&self) -> Option<PurgeQuestion> {
+        Some(innodb::PURGE)
     }
 
     fn watcher(&self, endpoint: &Endpoint) -> Result<Box<dyn Watcher>, String> {

@@ -22,7 +22,7 @@ use crate::mariadb::Mariadb;
 use crate::mysql::Mysql;
 use crate::mysql_wire::{Connection, WireError};
 use crate::tidb::Tidb;
-use crate::{ConnectionId, Schema, Target, TargetError, Watcher};
+use crate::{ConnectionId, PurgeQuestion, Schema, Target, TargetError, Watcher};
 
 pub(crate) use control::{first_text, rows, text, variable};
 pub(crate) use errors::ErrorRules;
@@ -67,9 +67,9 @@ pub(crate) trait Dialect: Send + Sync {
         &[]
     }
 
-    /// How long after a case its deleted rows may still be felt.
-    fn rest(&self) -> Duration {
-        Duration::ZERO
+    /// How to learn when deleted rows are not felt any more; `None` where they never are.
+    fn purge(&self) -> Option<PurgeQuestion> {
+        None
     }
 
     /// A connection to ask who waits for whom; the error says why the server cannot be asked.

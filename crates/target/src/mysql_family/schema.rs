@@ -74,7 +74,7 @@ impl Schema for FamilySchema {
             before_delete: owned(&["SET foreign_key_checks = 0"]),
             after_delete: owned(&["SET foreign_key_checks = 1"]),
             stillness: owned(dialect.stillness()),
-            rest: dialect.rest(),
+            purge: dialect.purge(),
             worn_after: None,
         }
     }

@@ -152,7 +152,8 @@ impl Schema for SqliteSchema {
     }
 
     fn upkeep(&self) -> Upkeep {
-        Upkeep::default()
+        let before_delete = vec!["PRAGMA defer_foreign_keys = ON".to_owned()];
+        Upkeep { before_delete, ..Upkeep::default() }
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {

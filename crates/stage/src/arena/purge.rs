@@ -1,0 +1,85 @@
+//! When what was deleted in a table set is gone for good.
+//!
+//! Idea: InnoDB numbers its transactions and tells how far purge has come. A set is left at some number; when
+//! purge is past it, nothing of its last case is there any more. Asking is dear, so it is done only when the
+//! oldest set is not known to be clean, and then tells about all sets at once.
+//!
+//! Assumption: a batch of purge begins only after the one before is complete. So while purge is busy, only
+//! what was told before the last advance is certain.
+
+use std::collections::VecDeque;
+
+use anchorite_target::{PurgeProgress, PurgeQuestion, Session, TargetError, execute};
+
+use super::set::Set;
+use crate::RunOptions;
+
+/// What is known about the progress of purge.
+pub(super) struct Purge {
+    question: Option<PurgeQuestion>,
+    /// The latest number that was told.
+    told: u64,
+    /// What transactions with smaller numbers deleted is gone.
+    certain: u64,
+}
+
+impl Purge {
+    pub(super) fn new(question: Option<PurgeQuestion>) -> Self {
+        Self { question, told: 0, certain: 0 }
+    }
+
+    /// Whether nothing that was deleted in the set can be felt.
+    pub(super) fn has_passed(&self, set: &Set) -> bool {
+        self.question.is_none() || set.left_at.is_some_and(|number| number <= self.certain)
+    }
+
+    /// Asks the server, and notes when the sets were left that were left since the last question.
+    pub(super) fn ask(
+        &mut self,
+        caretaker: &mut dyn Session,
+        sets: &mut VecDeque<Set>,
+        options: &RunOptions,
+    ) -> Result<(), TargetError> {
+        let Some(question) = self.question else { return Ok(()) };
+        let answer = execute(caretaker, question.sql, options.limits.housekeeping);
+        let answer = answer.map_err(|error| TargetError::Prepare {
+            target: question.sql.to_owned(),
+            reason: error.message,
+        })?;
+        if let Some(progress) = (question.read)(&answer) {
+            self.learn(progress);
+            for set in sets.iter_mut().filter(|set| set.left_at.is_none()) {
+                set.left_at = Some(progress.next);
+            }
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, progress: PurgeProgress) {
+        if progress.is_idle {
+            self.certain = progress.purged;
+        } else if progress.purged != self.told {
+            self.certain = self.told;
+        }
+        self.told = progress.purged;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_purge_is_certain_only_of_what_it_told_before() {
+        let mut purge = Purge::new(None);
+        let mut learn = |purged, is_idle| {
+            purge.learn(PurgeProgress { next: 100, purged, is_idle });
+            purge.certain
+        };
+        assert_eq!(learn(10, false), 0);
+        assert_eq!(learn(10, false), 0);
+        assert_eq!(learn(20, false), 10);
+        assert_eq!(learn(20, true), 20);
+        assert_eq!(learn(30, false), 20);
+    }
+}
