@@ -77,6 +77,12 @@ pub struct Stage<'a> {
     pub(crate) blocked_so_far: u64,
     /// The connections that somebody waits for, as of the last look.
     pub(crate) waited_for: HashSet<ConnectionId>,
+    /// No statement of the case can end a wait but by the end of a transaction, or by an error.
+    pub(crate) is_tame: bool,
+    /// Does not let the server's timers look for deadlocks before a statement that may close a cycle.
+    pub(crate) hurries: bool,
+    /// Such a statement was sent early: who is a deadlock's victim was left to chance.
+    pub(crate) has_hurried: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -122,6 +128,9 @@ impl<'a> Stage<'a> {
             last_end: None,
             blocked_so_far: 0,
             waited_for: HashSet::new(),
+            is_tame: false,
+            hurries: false,
+            has_hurried: false,
         }
     }
 
@@ -147,7 +156,11 @@ impl<'a> Stage<'a> {
             return Ok(());
         }
         if self.waited_for.contains(&player.id) && !self.kinds[step].ends_transaction() {
-            self.let_deadlock_checks_pass();
+            if self.hurries {
+                self.has_hurried = true;
+            } else {
+                self.let_deadlock_checks_pass();
+            }
         }
         let player = &mut self.players[session];
         player.submit(Some(step), &self.run.case.steps[step].statement.sql);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anchorite_model::{DbError, Ending, ErrorClass, Outcome, Rows, Run, SessionIndex};
+use anchorite_model::{DbError, Ending, ErrorClass, Event, Outcome, Rows, Run, SessionIndex};
 use anchorite_target::{Schema, Session, SessionOptions, Watcher, execute, read_table};
 
 use crate::cast::Stage;
@@ -17,6 +17,8 @@ pub struct Remains {
     pub players: Vec<Player>,
     /// `None`: the server could not be asked, or not any more.
     pub watcher: Option<Box<dyn Watcher>>,
+    /// A deadlock's victim was left to chance.
+    pub is_by_chance: bool,
 }
 
 impl Stage<'_> {
@@ -29,7 +31,10 @@ impl Stage<'_> {
         if self.players.iter().any(|player| player.lost) && !self.alive() {
             self.run.ending = Ending::TargetLost("the server closed all connections".to_owned());
         }
-        Ok(Remains { run: self.run, players: self.players, watcher: self.watcher })
+        let is_victim = |event: &Event| matches!(&event.outcome, Outcome::Error(error) if error.class == ErrorClass::Deadlock);
+        let is_by_chance = self.has_hurried && self.run.events.iter().any(is_victim);
+        let Self { run, players, watcher, .. } = self;
+        Ok(Remains { run, players, watcher, is_by_chance })
     }
 
     /// Rolls back idle sessions one at a time; each may set others free, whose queued statements follow.

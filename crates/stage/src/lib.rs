@@ -93,7 +93,7 @@ pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Resul
     let cast = Cast::open(schema, case, options)?;
     let mut stage = Stage::new(target.info(), schema, case, options, cast);
     stage.play()?;
-    let Remains { mut run, players, watcher } = stage.finish()?;
+    let Remains { mut run, players, watcher, .. } = stage.finish()?;
     // Session-wide locks must not stand in the way of the reader.
     drop((players, watcher));
     if run.ending == Ending::Complete {

@@ -23,6 +23,8 @@ use crate::player::{Pending, Player};
 
 /// Pause before the server is asked: most statements answer within it, and then need no question.
 const FIRST_PAUSE: Duration = Duration::from_micros(150);
+/// The same where no other session of the case is inside a transaction, so that nobody can be waited for.
+const LONELY_PAUSE: Duration = Duration::from_millis(5);
 /// A statement that runs for long is asked about less and less often, down to this.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// The pause grows by a quarter with each look once this many have shown nothing.
@@ -33,6 +35,8 @@ struct Arrival {
     session: SessionIndex,
     step: Option<usize>,
     was_blocked: bool,
+    /// It leaves every lock where it was: a success inside a transaction that goes on.
+    keeps_locks: bool,
     reply: Reply,
 }
 
@@ -44,10 +48,11 @@ impl Stage<'_> {
         let outcome = self.settle_into(&mut arrivals);
         // Also what arrived before an interruption is part of the record.
         self.record_arrivals(arrivals, submitter);
-        let blocked = outcome?;
-        self.record_blocked(&blocked);
-        self.waited_for =
-            blocked.iter().flat_map(|wait| wait.blockers.iter().flatten()).copied().collect();
+        if let Some(blocked) = outcome? {
+            self.record_blocked(&blocked);
+            self.waited_for =
+                blocked.iter().flat_map(|wait| wait.blockers.iter().flatten()).copied().collect();
+        }
         Ok(())
     }
 
@@ -62,24 +67,34 @@ impl Stage<'_> {
         }
     }
 
-    fn settle_into(&mut self, arrivals: &mut Vec<Arrival>) -> Result<Vec<Wait>, StageError> {
+    /// The waits; `None` if they are those of the last time.
+    fn settle_into(
+        &mut self,
+        arrivals: &mut Vec<Arrival>,
+    ) -> Result<Option<Vec<Wait>>, StageError> {
         let begun = Instant::now();
         let mut last_change = begun;
         let mut confirmed: Option<Vec<Wait>> = None;
         let mut looks = 0;
-        let mut pause = FIRST_PAUSE;
+        let first_pause = if self.somebody_may_wait() { FIRST_PAUSE } else { LONELY_PAUSE };
+        let mut pause = first_pause;
         loop {
             if self.collect(arrivals) > 0 {
                 last_change = Instant::now();
                 (looks, pause, confirmed) = (0, FIRST_PAUSE, None);
             }
             if self.players.iter().all(|player| player.pending.is_none()) {
-                return Ok(Vec::new());
+                return Ok(Some(Vec::new()));
             }
             self.check_interrupt()?;
-            // Right after an answer the server is asked at once where only known waiters are left.
             let only_waiters = self.pending().all(|pending| pending.blocked.is_some());
-            if !(only_waiters && looks == 0) {
+            if only_waiters && self.waits_last(arrivals) {
+                return Ok(None);
+            }
+            // Right after an answer that set nobody free the server is asked at once where only known
+            // waiters are left.
+            let may_be_free = self.last_end.is_some_and(|end| end >= begun);
+            if !(only_waiters && looks == 0 && !may_be_free) {
                 self.pause(pause);
                 if self.collect(arrivals) > 0 {
                     last_change = Instant::now();
@@ -96,12 +111,26 @@ impl Stage<'_> {
             {
                 let twice = self.watcher.as_ref().is_some_and(|watcher| watcher.look_twice());
                 if !twice || confirmed.as_ref() == Some(&waits) {
-                    return Ok(waits);
+                    return Ok(Some(waits));
                 }
                 confirmed = Some(waits);
             }
             self.enforce_limits();
         }
+    }
+
+    /// Whether an outstanding statement may have to wait for another session of the case.
+    fn somebody_may_wait(&self) -> bool {
+        let is_open = |player: &&Player| player.pending.is_some() || player.maybe_in_transaction();
+        self.players.iter().filter(is_open).count() > 1
+    }
+
+    /// Whether nothing of what has arrived can have ended a wait that was seen before.
+    fn waits_last(&self, arrivals: &[Arrival]) -> bool {
+        self.is_tame
+            && !arrivals.is_empty()
+            && arrivals.iter().all(|arrival| arrival.keeps_locks)
+            && self.watcher.as_ref().is_some_and(|watcher| watcher.waits_last())
     }
 
     fn pending(&self) -> impl Iterator<Item = &Pending> {
@@ -123,12 +152,16 @@ impl Stage<'_> {
             let pending = player.pending.take().expect("only sessions with a statement are polled");
             let rollback = StatementKind::Rollback { chain: false };
             let kind = pending.step.map_or(&rollback, |step| &self.kinds[step]);
+            let was_in_transaction = player.maybe_in_transaction();
             player.learn(kind, &reply);
+            let is_inside = player.maybe_in_transaction();
+            let keeps_locks = reply.is_ok() && is_inside && keeps_locks(kind, was_in_transaction);
             if kind.ends_transaction() || reply.is_err() || !player.maybe_in_transaction() {
                 self.last_end = Some(Instant::now());
             }
             let was_blocked = pending.blocked.is_some();
-            arrivals.push(Arrival { session, step: pending.step, was_blocked, reply });
+            let step = pending.step;
+            arrivals.push(Arrival { session, step, was_blocked, keeps_locks, reply });
         }
         arrivals.len() - before
     }
@@ -307,5 +340,15 @@ impl Stage<'_> {
             || Blocker::Outside(id.to_string()),
             |player| Blocker::Session(player.index),
         )
+    }
+}
+
+/// Whether a success leaves the locks that the session had, if its transaction goes on afterwards.
+fn keeps_locks(kind: &StatementKind, was_in_transaction: bool) -> bool {
+    match kind {
+        StatementKind::Select { .. } | StatementKind::Savepoint(_) => was_in_transaction,
+        // MySQL's BEGIN ends the transaction before it.
+        StatementKind::Begin => !was_in_transaction,
+        kind => kind.writes() && was_in_transaction,
     }
 }

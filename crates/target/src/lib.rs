@@ -227,6 +227,11 @@ pub trait Watcher: Send {
         false
     }
 
+    /// Whether a wait that was seen lasts until some transaction ends, is rolled back in part, or fails.
+    fn waits_last(&self) -> bool {
+        false
+    }
+
     /// Whether a single look may show a wait that is none, so that the stage has to look twice.
     fn look_twice(&self) -> bool {
         false

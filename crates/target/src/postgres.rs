@@ -279,6 +279,10 @@ impl Watcher for PgWatcher {
         self.deadlock_check
     }
 
+    fn waits_last(&self) -> bool {
+        true
+    }
+
     fn describe(&mut self, waiter: ConnectionId) -> String {
         let sql = format!(
             "SELECT CASE wait_event_type WHEN 'Lock' THEN wait_event || ' lock' \

@@ -56,8 +56,23 @@ impl<'t> Arena<'t> {
         }
     }
 
-    /// The kept things are put back only after a case that left nothing behind.
+    /// In a hurry first. Few cases have a deadlock whose victim depends on a server's timers; those are
+    /// run once more, with the patience that makes it certain.
     fn run_tame(&mut self, case: &Case, plan: &Plan<'_>) -> Result<Run, StageError> {
+        match self.run_once(case, plan, true)? {
+            (_, true) => Ok(self.run_once(case, plan, false)?.0),
+            (run, false) => Ok(run),
+        }
+    }
+
+    /// The run, and whether a deadlock's victim was left to chance. The kept things are put back only after
+    /// a case that left nothing behind.
+    fn run_once(
+        &mut self,
+        case: &Case,
+        plan: &Plan<'_>,
+        hurries: bool,
+    ) -> Result<(Run, bool), StageError> {
         let mut quarters = self.quarters_for(plan)?;
         let (target, options) = (self.target, &self.options);
         let mut set = quarters.take_set(target, plan, options)?;
@@ -67,7 +82,7 @@ impl<'t> Arena<'t> {
         let is_ready = set.can_refill(plan) && set.refill(plan, caretaker, options).is_ok();
         arrive(&mut cast, &moving, &set, options)?;
         if !is_ready && !set.can_be_made() {
-            return run_case(target, case, options);
+            return Ok((run_case(target, case, options)?, false));
         }
         if !is_ready && let Err(error) = set.make(case, plan, caretaker, target.info(), options) {
             if matches!(error, StageError::Setup { .. }) {
@@ -78,15 +93,16 @@ impl<'t> Arena<'t> {
         }
         let was_asked = cast.watching.watcher.is_some();
         let mut stage = Stage::new(target.info(), set.schema.as_ref(), case, options, cast);
+        (stage.is_tame, stage.hurries) = (true, hurries);
         stage.play()?;
-        let Remains { mut run, players, watcher } = stage.finish()?;
+        let Remains { mut run, players, watcher, is_by_chance } = stage.finish()?;
         if run.ending != Ending::Complete {
-            return Ok(run);
+            return Ok((run, false));
         }
         if set.leave(&mut run, quarters.caretaker.as_mut(), options).is_err() {
             drop((players, watcher));
             read_final_state(&mut run, set.schema.as_ref(), &options.limits);
-            return Ok(run);
+            return Ok((run, is_by_chance));
         }
         let is_over = |player: &Player| player.idle() && !player.maybe_in_transaction();
         if players.iter().all(is_over) && watcher.is_some() == was_asked {
@@ -94,7 +110,7 @@ impl<'t> Arena<'t> {
             quarters.return_set(set);
             self.quarters = Some(quarters);
         }
-        Ok(run)
+        Ok((run, is_by_chance))
     }
 }
 

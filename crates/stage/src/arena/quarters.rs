@@ -19,6 +19,8 @@ use crate::RunOptions;
 use crate::cast::{Cast, Watching, level_of, session_options};
 use crate::player::Player;
 
+/// So many table sets are made without asking whether the oldest one is clean.
+const SETS_MIN: usize = 8;
 /// More table sets than this are never made: then the tables of the oldest are made anew.
 const SETS_MAX: usize = 64;
 
@@ -69,7 +71,7 @@ impl Quarters {
                 .front()
                 .is_some_and(|set| !set.can_refill(plan) || quarters.purge.has_passed(set))
         };
-        if !is_ready(self) {
+        if !is_ready(self) && self.sets.len() >= SETS_MIN {
             self.purge.ask(self.caretaker.as_mut(), &mut self.sets, options)?;
         }
         if !is_ready(self) && self.sets.len() < SETS_MAX {

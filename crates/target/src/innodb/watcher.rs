@@ -81,4 +81,8 @@ impl Watcher for StatusWatcher {
     ) -> Result<Vec<Wait>, TargetError> {
         self.look(outstanding).map_err(|error| cannot_ask(&self.endpoint, &error))
     }
+
+    fn waits_last(&self) -> bool {
+        true
+    }
 }

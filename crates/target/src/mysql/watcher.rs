@@ -103,4 +103,8 @@ impl Watcher for DataLockWatcher {
     ) -> Result<Vec<Wait>, TargetError> {
         self.look(outstanding).map_err(|error| cannot_ask(&self.endpoint, &error))
     }
+
+    fn waits_last(&self) -> bool {
+        true
+    }
 }
