@@ -15,13 +15,27 @@ pub enum Value {
     /// Any integer type (wide enough for unsigned 64 bits).
     Int(i128),
     /// A binary floating point number.
-    Float(f64),
+    Float(#[serde(with = "float")] f64),
     /// An exact decimal, in the server's spelling.
     Decimal(String),
     /// Text, and every type without a class of its own here (dates, JSON, ...).
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
+}
+
+/// Floats are kept as texts: JSON has no infinity, and a text gives the same bits back.
+mod float {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| D::Error::custom(format!("expected a number, found '{text}'")))
+    }
 }
 
 impl Value {

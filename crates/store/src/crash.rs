@@ -1,0 +1,61 @@
+//! What was going on when a server went away.
+
+use std::fs;
+use std::path::Path;
+
+use anchorite_model::{Case, Level};
+use serde::{Deserialize, Serialize};
+
+use crate::campaign::{SCHEMA, to_json};
+use crate::{Spot, StoreError, atomic};
+
+/// A server that went away during a campaign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crash {
+    /// The version of the folder's layout.
+    pub schema: u32,
+    /// The server in words.
+    pub target: String,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// How it was noticed.
+    pub noticed: String,
+    /// What sounds like the reason, from the server's log.
+    pub reason: String,
+    /// What became of the server.
+    pub afterwards: String,
+    /// What was running on the server; the one that noticed stands first.
+    pub running: Vec<RunningCase>,
+    /// The last lines of the server's log, where we can read it.
+    pub log: Option<String>,
+}
+
+/// A case that was running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningCase {
+    /// Which one.
+    pub spot: Spot,
+    /// At which level; null = the target's default.
+    pub level: Option<Level>,
+    /// The case.
+    pub case: Case,
+}
+
+impl Crash {
+    /// The version of the layout that is written.
+    pub const SCHEMA: u32 = SCHEMA;
+
+    /// Writes it into a folder of its own.
+    pub(crate) fn write(&self, crashes: &Path) -> Result<(), StoreError> {
+        let failed = StoreError::io("list", crashes);
+        let so_far = fs::read_dir(crashes).map_err(failed)?.count();
+        let folder = crashes.join(format!("{:04}", so_far + 1));
+        let mut files = vec![("crash.json".to_owned(), to_json(&folder, self)?)];
+        for running in &self.running {
+            let name = format!("{}-{}.case", running.spot.place, running.spot.number);
+            files.push((name, running.case.to_text()));
+        }
+        files.extend(self.log.iter().map(|log| ("server.log".to_owned(), log.clone())));
+        atomic::write_folder(&folder, &files)
+    }
+}

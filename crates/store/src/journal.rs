@@ -1,0 +1,180 @@
+//! Journals: one JSON value per line, only ever appended to.
+//!
+//! Idea: a line counts when its line feed is there. A process that is killed in the middle of a write
+//! leaves a line without one, which is cut off when the journal is opened again. A write that fails (full
+//! disk) is taken back at once.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::campaign::{SCHEMA, check_schema};
+use crate::{Spot, StoreError, atomic};
+
+/// A range of case numbers that is done, with what was counted on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress<T> {
+    /// Index of the target and level in the campaign's plan.
+    pub place: usize,
+    /// The first case number.
+    pub from: u64,
+    /// The number after the last.
+    pub to: u64,
+    /// Milliseconds since this session of the campaign began.
+    pub at_ms: u64,
+    /// Which session of the campaign: 0 the first, 1 after the first resume.
+    pub session: u32,
+    /// What was counted.
+    pub counts: T,
+}
+
+/// What became of a suspect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The suspect.
+    pub spot: Spot,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What an investigation came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// It is the finding with this fingerprint.
+    Confirmed(String),
+    /// It came out again, but not each time.
+    Flaky,
+    /// It did not come out again at all.
+    NotShownAgain,
+    /// The server went away while it ran: the crash with this fingerprint.
+    Crash(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    schema: Option<u32>,
+    journal: String,
+}
+
+/// A journal that is open for appending.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: File,
+    path: PathBuf,
+    length: u64,
+}
+
+impl Journal {
+    /// Begins a journal.
+    pub(crate) fn create(path: &Path) -> Result<Self, StoreError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let head = Head { schema: Some(SCHEMA), journal: name };
+        atomic::write(path, line(path, &head)?.as_bytes())?;
+        Self::append_to(path)
+    }
+
+    /// Opens a journal and gives what is in it.
+    pub(crate) fn open<T: DeserializeOwned>(path: &Path) -> Result<(Self, Vec<T>), StoreError> {
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .map_err(StoreError::io("read", path))?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let text = String::from_utf8_lossy(&bytes[..whole]);
+        let mut lines = (1..).zip(text.lines());
+        let head: Head = match lines.next() {
+            Some((number, text)) => parse(path, number, text)?,
+            None => {
+                let reason = "expected a journal of Anchorite, found no whole line".to_owned();
+                return Err(StoreError::Bad { path: path.to_owned(), line: 1, reason });
+            }
+        };
+        check_schema(path, head.schema)?;
+        let entries =
+            lines.map(|(number, text)| parse(path, number, text)).collect::<Result<_, _>>()?;
+        let journal = Self::append_to(path)?;
+        journal.cut(whole as u64).map_err(StoreError::io("write", path))?;
+        Ok((Self { length: whole as u64, ..journal }, entries))
+    }
+
+    /// Appends a value and synchronises.
+    pub(crate) fn append<T: Serialize>(&mut self, value: &T) -> Result<(), StoreError> {
+        let line = line(&self.path, value)?;
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => {
+                self.length += line.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // If even this fails, the torn line is cut off when the journal is opened again.
+                let _ = self.cut(self.length);
+                Err(StoreError::io("write", &self.path)(error))
+            }
+        }
+    }
+
+    fn append_to(path: &Path) -> Result<Self, StoreError> {
+        let failed = || StoreError::io("open", path);
+        let file = OpenOptions::new().append(true).open(path).map_err(failed())?;
+        let length = file.metadata().map_err(failed())?.len();
+        Ok(Self { file, path: path.to_owned(), length })
+    }
+
+    fn cut(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+}
+
+fn line<T: Serialize>(path: &Path, value: &T) -> Result<String, StoreError> {
+    let text = serde_json::to_string(value).map_err(|error| StoreError::json(path, 1, &error))?;
+    Ok(text + "\n")
+}
+
+fn parse<T: DeserializeOwned>(path: &Path, number: usize, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::json(path, number, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_torn_last_line_is_dropped_and_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress");
+        let mut journal = Journal::create(&path).unwrap();
+        journal.append(&1).unwrap();
+        journal.append(&22).unwrap();
+        drop(journal);
+        let whole = fs::read(&path).unwrap();
+        // Whatever a kill leaves of the last line, the line before is kept and nothing is in the way.
+        for torn in whole.len() - 2..whole.len() {
+            fs::write(&path, &whole[..torn]).unwrap();
+            let (mut journal, entries) = Journal::open::<u32>(&path).unwrap();
+            assert_eq!(entries, [1]);
+            journal.append(&3).unwrap();
+            let (_, entries) = Journal::open::<u32>(&path).unwrap();
+            assert_eq!(entries, [1, 3]);
+        }
+    }
+
+    #[test]
+    fn a_bad_line_is_told_with_file_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress");
+        Journal::create(&path).unwrap().append(&1).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text + "what?\n2\n").unwrap();
+        let error = Journal::open::<u32>(&path).unwrap_err().to_string();
+        assert!(error.contains("progress:3: expected"), "{error}");
+        fs::write(&path, "{\"journal\":\"progress\",\"schema\":99}\n").unwrap();
+        let error = Journal::open::<u32>(&path).unwrap_err().to_string();
+        assert!(error.contains("expected schema 1, found 99"), "{error}");
+    }
+}

@@ -1,0 +1,42 @@
+//! The findings folder: the only crate that writes it.
+//!
+//! Idea: a campaign can be killed at any moment and loses nothing that was seen. A suspected violation is
+//! on disk before anybody looks closer at it; what became of it follows as one more line of a journal. Every
+//! file is written beside its place, synchronised and renamed, so a reader sees it whole or not at all.
+//! Journals only grow; a torn last line is what a kill leaves, and is dropped.
+//!
+//! ```text
+//! DIR/campaign.json              seed, targets, levels, oracles, options: what `--resume` goes on with
+//! DIR/progress                   journal: ranges of case numbers that are done, with their counts
+//! DIR/outcomes                   journal: what became of each suspect; a second hit of a finding is a line here
+//! DIR/suspects/PLACE-NUMBER.*    violations that nobody has looked at yet (.case to read, .json to go on with)
+//! DIR/findings/FINGERPRINT/      finding.json, reduced.case, original.case and the reports
+//! DIR/flaky/PLACE-NUMBER.*       violations that did not come out again each time
+//! DIR/crashes/NUMBER/            what was running when a server went away, and the last lines of its log
+//! DIR/summary.json               the numbers at the end of the last session
+//! DIR/lock                       held while a hunt works here; the kernel lets go of it when the hunt dies
+//! ```
+//!
+//! Assumption: a local file system (`flock`, atomic `rename`).
+//! Blind spot: after a power cut the last second of progress may be missing; those cases are run again.
+
+mod atomic;
+mod campaign;
+mod crash;
+mod error;
+mod findings;
+mod folder;
+mod journal;
+mod lock;
+mod ranges;
+mod store;
+mod suspect;
+
+pub use campaign::{Campaign, CampaignTarget};
+pub use crash::{Crash, RunningCase};
+pub use error::StoreError;
+pub use findings::Page;
+pub use journal::{Fate, Outcome, Progress};
+pub use ranges::Ranges;
+pub use store::{Past, Store};
+pub use suspect::{Spot, Suspect};

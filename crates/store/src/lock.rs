@@ -1,0 +1,30 @@
+//! One hunt per folder.
+//!
+//! Idea: the kernel's lock on an open file ends with its owner, however that ends. So a lock of a killed
+//! hunt is never in the way, and no process number has to be believed.
+
+use std::fs::File;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::StoreError;
+
+/// Held as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the folder, or says that somebody else has it.
+    pub(crate) fn take(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join("lock");
+        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::InUse(folder.to_owned())),
+            Err(error) => Err(StoreError::io("lock", &path)(error.into())),
+        }
+    }
+}

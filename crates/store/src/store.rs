@@ -1,0 +1,273 @@
+//! The open findings folder.
+//!
+//! Order is what makes it safe: a suspect is removed only after its finding is there and the journal has
+//! its line; whoever is killed in between investigates once more and comes to the same end. Hits are
+//! counted by where they happened, so that nothing counts twice.
+//!
+//! A hunt without `--out` makes its folder only when there is something to keep: what was journalled
+//! before is held in memory until then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anchorite_model::{Finding, FindingLine, HuntSummary};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::campaign::{SCHEMA, write_json};
+use crate::findings::Findings;
+use crate::folder::Folder;
+use crate::journal::Journal;
+use crate::lock::Lock;
+use crate::{Campaign, Crash, Fate, Outcome, Page, Progress, Spot, StoreError, Suspect};
+
+/// A findings folder that is ours until this value is dropped.
+#[derive(Debug)]
+pub struct Store {
+    folder: Folder,
+    campaign: Campaign,
+    open: Option<Open>,
+    /// Progress that waits for the folder to be made.
+    waiting: Vec<Value>,
+    findings: Findings,
+    outcomes: BTreeMap<Spot, Fate>,
+    suspects: BTreeSet<Spot>,
+    crashes: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    progress: Journal,
+    outcomes: Journal,
+    _lock: Lock,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    summary: &'a HuntSummary,
+}
+
+/// What a folder held when it was opened again.
+#[derive(Debug)]
+pub struct Past<T> {
+    /// Finished ranges in order of their end.
+    pub progress: Vec<Progress<T>>,
+    /// Violations that nobody has looked at yet.
+    pub suspects: Vec<Suspect>,
+}
+
+impl Store {
+    /// A new campaign; `at_once`: the folder is made now and not only when there is something to keep.
+    pub fn begin(path: &Path, campaign: Campaign, at_once: bool) -> Result<Self, StoreError> {
+        Folder::check_new(path)?;
+        let mut store = Self {
+            folder: Folder(path.to_owned()),
+            campaign,
+            open: None,
+            waiting: Vec::new(),
+            findings: Findings::default(),
+            outcomes: BTreeMap::new(),
+            suspects: BTreeSet::new(),
+            crashes: 0,
+        };
+        if at_once {
+            store.open()?;
+        }
+        Ok(store)
+    }
+
+    /// Goes on with the campaign of a folder.
+    pub fn resume<T: DeserializeOwned>(path: &Path) -> Result<(Self, Past<T>), StoreError> {
+        if !Campaign::file(path).exists() {
+            return Err(StoreError::NoCampaign(path.to_owned()));
+        }
+        let lock = Lock::take(path)?;
+        let campaign = Campaign::read(path)?;
+        let folder = Folder(path.to_owned());
+        folder.make()?;
+        folder.sweep()?;
+        let (progress, done) = Journal::open::<Progress<T>>(&folder.progress())?;
+        let (outcomes, past_outcomes) = Journal::open::<Outcome>(&folder.outcomes())?;
+        let mut findings = Findings::read(&folder.findings())?;
+        let mut crashes = 0;
+        let mut known = BTreeMap::new();
+        for Outcome { spot, fate } in past_outcomes {
+            match &fate {
+                // A crash says nothing about a suspect that was being looked at meanwhile.
+                Fate::Crash(fingerprint) => {
+                    crashes += 1;
+                    findings.hit(fingerprint);
+                    continue;
+                }
+                Fate::Confirmed(fingerprint) if !known.contains_key(&spot) => {
+                    findings.hit(fingerprint);
+                }
+                _ => {}
+            }
+            known.insert(spot, fate);
+        }
+        let mut suspects = Suspect::read_all(&folder.suspects())?;
+        // Killed between the journal's line and the removal: nothing is left to do for these.
+        for settled in suspects.extract_if(.., |suspect| known.contains_key(&suspect.spot)) {
+            Suspect::remove(&folder.suspects(), settled.spot)?;
+        }
+        let store = Self {
+            folder,
+            campaign,
+            open: Some(Open { progress, outcomes, _lock: lock }),
+            waiting: Vec::new(),
+            findings,
+            outcomes: known,
+            suspects: suspects.iter().map(|suspect| suspect.spot).collect(),
+            crashes,
+        };
+        Ok((store, Past { progress: done, suspects }))
+    }
+
+    /// The folder, if it has been made.
+    pub fn folder(&self) -> Option<&Path> {
+        self.open.is_some().then_some(self.folder.0.as_path())
+    }
+
+    /// Where the folder is, or will be.
+    pub fn path(&self) -> &Path {
+        &self.folder.0
+    }
+
+    /// The campaign.
+    pub fn campaign(&self) -> &Campaign {
+        &self.campaign
+    }
+
+    /// Changes how many cases there are to be in all, for this time.
+    pub fn set_cases(&mut self, cases: Option<u64>) {
+        self.campaign.cases = cases;
+    }
+
+    /// Notes a range of cases as done.
+    pub fn progress<T: Serialize>(&mut self, progress: &Progress<T>) -> Result<(), StoreError> {
+        if let Some(open) = &mut self.open {
+            return open.progress.append(progress);
+        }
+        let value = serde_json::to_value(progress);
+        self.waiting.push(value.map_err(|error| StoreError::json(&self.folder.0, 1, &error))?);
+        Ok(())
+    }
+
+    /// Whether a suspect is waiting or settled already.
+    pub fn knows(&self, spot: Spot) -> bool {
+        self.suspects.contains(&spot) || self.outcomes.contains_key(&spot)
+    }
+
+    /// Keeps a suspected violation until somebody has looked at it.
+    pub fn suspect(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
+        self.open()?;
+        suspect.write(&self.folder.suspects())?;
+        self.suspects.insert(suspect.spot);
+        Ok(())
+    }
+
+    /// A suspect is a finding; says whether it is a new one.
+    pub fn confirmed(
+        &mut self,
+        spot: Spot,
+        finding: &Finding,
+        pages: &[Page],
+    ) -> Result<bool, StoreError> {
+        let is_new = self.findings.write(&self.folder.findings(), finding, pages)?;
+        self.settle(spot, Fate::Confirmed(finding.fingerprint.clone()))?;
+        Ok(is_new)
+    }
+
+    /// A suspect came out again, but not each time: kept apart.
+    pub fn flaky(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
+        suspect.write(&self.folder.flaky())?;
+        self.settle(suspect.spot, Fate::Flaky)
+    }
+
+    /// A suspect did not come out again.
+    pub fn not_shown_again(&mut self, spot: Spot) -> Result<(), StoreError> {
+        self.settle(spot, Fate::NotShownAgain)
+    }
+
+    /// A server went away; says whether this is a new finding.
+    pub fn crash(
+        &mut self,
+        crash: &Crash,
+        finding: &Finding,
+        pages: &[Page],
+    ) -> Result<bool, StoreError> {
+        self.open()?;
+        crash.write(&self.folder.crashes())?;
+        let is_new = self.findings.write(&self.folder.findings(), finding, pages)?;
+        let Some(running) = crash.running.first() else { return Ok(is_new) };
+        let fate = Fate::Crash(finding.fingerprint.clone());
+        self.open()?.outcomes.append(&Outcome { spot: running.spot, fate })?;
+        self.crashes += 1;
+        self.findings.hit(&finding.fingerprint);
+        Ok(is_new)
+    }
+
+    /// Writes the numbers of the campaign beside its findings, if there is a folder.
+    pub fn summary(&self, summary: &HuntSummary) -> Result<(), StoreError> {
+        match self.open {
+            Some(_) => write_json(&self.folder.summary(), &Summary { schema: SCHEMA, summary }),
+            None => Ok(()),
+        }
+    }
+
+    /// The findings so far, with their hits.
+    pub fn findings(&self) -> Vec<FindingLine> {
+        self.findings.listed()
+    }
+
+    /// How many suspects came to this end.
+    pub fn count(&self, wanted: impl Fn(&Fate) -> bool) -> u64 {
+        self.outcomes.values().filter(|fate| wanted(fate)).count() as u64
+    }
+
+    /// How many suspects wait for somebody to look at them.
+    pub fn suspects(&self) -> u64 {
+        self.suspects.len() as u64
+    }
+
+    /// How often a server went away.
+    pub fn crashes(&self) -> u64 {
+        self.crashes
+    }
+
+    fn settle(&mut self, spot: Spot, fate: Fate) -> Result<(), StoreError> {
+        if let Fate::Confirmed(fingerprint) = &fate
+            && !self.outcomes.contains_key(&spot)
+        {
+            self.findings.hit(fingerprint);
+        }
+        let outcome = Outcome { spot, fate };
+        self.open()?.outcomes.append(&outcome)?;
+        self.outcomes.insert(spot, outcome.fate);
+        Suspect::remove(&self.folder.suspects(), spot)?;
+        self.suspects.remove(&spot);
+        Ok(())
+    }
+
+    /// Makes the folder, if that has not been done yet. The campaign's file comes last: with it, the
+    /// folder is complete.
+    fn open(&mut self) -> Result<&mut Open, StoreError> {
+        if self.open.is_none() {
+            self.folder.make()?;
+            let lock = Lock::take(&self.folder.0)?;
+            Folder::check_new(&self.folder.0)?;
+            let mut progress = Journal::create(&self.folder.progress())?;
+            let outcomes = Journal::create(&self.folder.outcomes())?;
+            for value in self.waiting.drain(..) {
+                progress.append(&value)?;
+            }
+            self.campaign.write(&self.folder.0)?;
+            self.open = Some(Open { progress, outcomes, _lock: lock });
+        }
+        Ok(self.open.as_mut().expect("it was just made"))
+    }
+}
