@@ -58,12 +58,17 @@ impl Recipe {
     pub fn new(product: Product) -> Self {
         Self { product, support: known_support(product), weights: Weights::default() }
     }
+
+    /// So many consecutive numbers share their tables.
+    pub fn group(&self) -> u64 {
+        u64::from(self.weights.case.group)
+    }
 }
 
 /// Makes the case of this number: the same bytes whenever and wherever the recipe is the same.
 pub fn case(recipe: &Recipe, seed: u64, number: u64) -> Case {
     let grammar = Grammar::of(recipe);
-    let group = number / u64::from(recipe.weights.case.group);
+    let group = number / recipe.group();
     let schema = schema::make(&grammar, &mut Random::new(seed, Purpose::Schema, group));
     let rows = rows::make(&grammar, &schema, &mut Random::new(seed, Purpose::Rows, number));
     let ddl = schema.tables.iter().flat_map(|table| table.ddl.iter().cloned());

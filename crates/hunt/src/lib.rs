@@ -3,11 +3,23 @@
 //! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named.
 //! * [`learn`]: what a target rejects, so that the generator leaves it out.
 //! * [`trial`]: one case is run once and judged by every oracle that was asked for.
+//! * [`campaign`]: many cases on many workers, until a budget is used up.
+//! * [`plan`]: which cases run where, in which order; [`tally`]: what is counted.
+//! * [`post`]: targets that go away and come back; [`crash`]: what that is as a finding.
 
+pub mod campaign;
+pub mod crash;
 pub mod finding;
 pub mod learn;
+pub mod hash;
+pub mod plan;
+pub mod post;
+pub mod tally;
 pub mod trial;
 
+pub use campaign::{Audience, Ended, HuntOptions, Quarry, Stop, hunt};
 pub use finding::{Effort, Investigation, Suspect, investigate};
 pub use learn::learn;
+pub use post::{Keeper, Post};
+pub use tally::Tally;
 pub use trial::{Trial, Tried};

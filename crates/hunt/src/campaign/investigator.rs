@@ -1,0 +1,110 @@
+//! The investigator: looks closer at one suspect at a time while the workers go on.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anchorite_model::Origin;
+use anchorite_report::finding::pages;
+use anchorite_stage::{Arena, FreshTables, RunOptions, StageError};
+use anchorite_store::{Store, Suspect};
+use anchorite_target::TargetError;
+
+use super::bench::Bench;
+use super::loss::Evidence;
+use super::queue::Taken;
+use super::{Campaign, Stop, VERSION};
+use crate::Trial;
+use crate::finding::{Effort, Investigation, investigate};
+use crate::post::lock;
+
+/// How long one wait for a suspect lasts.
+const WAIT: Duration = Duration::from_millis(200);
+/// A suspect whose investigation loses the server this often is kept for later.
+const LOSSES_MAX: u32 = 2;
+
+impl Campaign<'_> {
+    /// Works until the queue is closed and empty, or time is up; what is left stays on disk.
+    pub(super) fn investigate_all(&self, bench: &Bench) {
+        while !bench.interrupt.load(Ordering::SeqCst) {
+            let suspect = match self.queue.take(WAIT) {
+                Taken::Suspect(suspect) => suspect,
+                Taken::Nothing => continue,
+                Taken::Closed => return,
+            };
+            if let Err(stop) = self.look_closer(bench, &suspect) {
+                self.stop(stop);
+                return;
+            }
+            bench.rest();
+        }
+    }
+
+    fn look_closer(&self, bench: &Bench, suspect: &Suspect) -> Result<(), Stop> {
+        // A folder of another plan cannot be resumed, so the place is always one of ours.
+        let place = self.places[suspect.spot.place];
+        let quarry = &self.quarries[place.quarry];
+        for losses in 1..=LOSSES_MAX {
+            let (target, generation) = quarry.post.current();
+            let interrupt = Arc::clone(&bench.interrupt);
+            let options = RunOptions { interrupt, ..self.options.run.clone() };
+            let mut fresh = FreshTables { target: target.as_ref(), options: options.clone() };
+            let trial = Trial {
+                claims: quarry.claims,
+                oracles: &self.options.oracles,
+                strict: self.strict,
+            };
+            bench.begin(place.quarry, suspect.spot, place.level, &suspect.case);
+            let origin = Origin::Generated { seed: suspect.seed, number: suspect.spot.number };
+            let suspected = crate::Suspect {
+                case: &suspect.case,
+                level: place.level,
+                signature: Some(suspect.signature.clone()),
+                origin,
+            };
+            let known = &self.options.known;
+            let outcome = Arena::new(target.as_ref(), options).and_then(|mut fast| {
+                investigate(&trial, &mut fast, &mut fresh, &suspected, &Effort::default(), known)
+            });
+            match outcome {
+                Ok(investigation) => return self.settle(suspect, investigation),
+                Err(StageError::Interrupted) => return Ok(()),
+                Err(StageError::Target(
+                    error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
+                )) => {
+                    let evidence = Evidence::of_words(error.to_string());
+                    self.after_loss(bench, place, generation, evidence, losses)?;
+                }
+                Err(error) => {
+                    let number = suspect.spot.number;
+                    self.audience.say(&format!("case {number} could not be looked at: {error}"));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self, suspect: &Suspect, investigation: Investigation) -> Result<(), Stop> {
+        let mut store = lock(&self.store);
+        let settled = match investigation {
+            Investigation::Confirmed { finding, .. } => {
+                let confirmed = store.confirmed(suspect.spot, &finding, &pages(&finding, VERSION));
+                if let Ok(true) = confirmed {
+                    self.tell_found(&store, &finding.fingerprint);
+                }
+                confirmed.map(drop)
+            }
+            Investigation::Flaky(_) => store.flaky(suspect),
+            Investigation::NotShownAgain { .. } => store.not_shown_again(suspect.spot),
+        };
+        settled.map_err(Stop::Store)
+    }
+
+    pub(super) fn tell_found(&self, store: &Store, fingerprint: &str) {
+        let findings = store.findings();
+        if let Some(line) = findings.iter().find(|line| line.fingerprint == fingerprint) {
+            self.audience.found(line);
+        }
+    }
+}

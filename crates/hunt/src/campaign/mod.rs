@@ -1,0 +1,377 @@
+//! A campaign: workers that run blocks of cases, one investigator that looks closer at what they suspect.
+//!
+//! * [`worker`]: runs the cases of a block, counts, and keeps suspects.
+//! * [`investigator`]: confirms and reduces one suspect at a time while the workers go on.
+//! * [`queue`]: what waits for the investigator.
+//! * [`loss`]: what happens when a server goes away.
+//! * [`bench`]: how to see and reach a thread from outside.
+//!
+//! This thread only looks after the others: the budget, Ctrl-C, threads that are stuck, and the live line.
+//!
+//! Assumption: a case is made from its number alone, so it does not matter who runs it.
+
+mod bench;
+mod investigator;
+mod loss;
+mod queue;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anchorite_claims::Claims;
+use anchorite_judge::Oracle;
+use anchorite_model::{Case, FindingLine, HuntPlace, HuntSummary, Level};
+use anchorite_reduce::known::KnownIssue;
+use anchorite_stage::{RunOptions, StageError};
+use anchorite_store::{Fate, Past, Progress, Ranges, Store, StoreError};
+
+use self::bench::Bench;
+use self::queue::Queue;
+use crate::plan::Plan;
+use crate::post::{Gone, Post, lock};
+use crate::tally::Tally;
+
+/// How often this thread looks at the others.
+const TICK: Duration = Duration::from_millis(200);
+/// A case that takes longer than this is given up: the limits of the stage should have ended it.
+const STUCK: Duration = Duration::from_secs(240);
+/// Cases that are running when the time is over get this long to end.
+const LAST_CASE: Duration = Duration::from_secs(10);
+/// After the last case the investigator gets this long; what it does not reach is kept as a suspect.
+pub const LAST_LOOKS: Duration = Duration::from_secs(90);
+/// What reports say about who wrote them.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A target that is hunted on.
+pub struct Quarry<'a> {
+    /// As the command line named it, without its password.
+    pub on: String,
+    /// The target and who looks after it.
+    pub post: Post,
+    /// The levels; `None` = the target's default.
+    pub levels: Vec<Option<Level>>,
+    /// What it promises.
+    pub claims: &'a Claims,
+    /// Makes the case of a number.
+    pub cases: Box<dyn Fn(u64) -> Case + Send + Sync + 'a>,
+}
+
+/// How to hunt.
+#[derive(Debug, Clone)]
+pub struct HuntOptions {
+    /// How many workers.
+    pub jobs: usize,
+    /// So many consecutive cases are run by one worker, because they share their tables.
+    pub block: u64,
+    /// How long; `None` = until all cases are done.
+    pub time: Option<Duration>,
+    /// Who judges.
+    pub oracles: Vec<Oracle>,
+    /// Issues that have a name already.
+    pub known: Vec<KnownIssue>,
+    /// How cases are run; its interrupt ends the hunt.
+    pub run: RunOptions,
+}
+
+/// Hears what is going on.
+pub trait Audience: Sync {
+    /// The counts so far; several times a second.
+    fn live(&self, so_far: &HuntSummary);
+
+    /// Something worth a line.
+    fn say(&self, text: &str);
+
+    /// A finding, for the first time.
+    fn found(&self, finding: &FindingLine);
+}
+
+/// Why a hunt ended.
+#[derive(Debug)]
+pub enum Stop {
+    /// The budget is used up.
+    Done,
+    /// Ctrl-C.
+    Interrupted,
+    /// A target did not come back.
+    Gone(Gone),
+    /// A target cannot be used.
+    Target(StageError),
+    /// The findings folder cannot be written.
+    Store(StoreError),
+    /// A thread of ours panicked; its message is on standard error.
+    Panicked,
+}
+
+/// What a hunt came to.
+#[derive(Debug)]
+pub struct Ended {
+    /// Counts and findings.
+    pub summary: HuntSummary,
+    /// The same counts, and some more.
+    pub tally: Tally,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Violations that did not come out again at all.
+    pub not_shown_again: u64,
+    /// Suspected violations that nobody has looked at yet.
+    pub suspects: u64,
+    /// Violations that were only counted, because many of their kind were waiting already.
+    pub uninvestigated: u64,
+    /// What a server said when it refused a case's tables.
+    pub rejection: Option<String>,
+}
+
+/// A target at a level.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    quarry: usize,
+    level: Option<Level>,
+}
+
+/// What all threads share.
+struct Campaign<'a> {
+    quarries: &'a [Quarry<'a>],
+    places: Vec<Place>,
+    options: &'a HuntOptions,
+    audience: &'a dyn Audience,
+    seed: u64,
+    strict: bool,
+    session: u32,
+    begun: Instant,
+    /// Of earlier sessions of the campaign.
+    earlier: Duration,
+    plan: Mutex<Plan>,
+    store: Mutex<Store>,
+    tally: Mutex<Tally>,
+    queue: Queue,
+    benches: Vec<Bench>,
+    /// No new case begins.
+    is_over: AtomicBool,
+    stop: Mutex<Option<Stop>>,
+    uninvestigated: AtomicU64,
+    rejection: Mutex<Option<String>>,
+}
+
+/// Hunts until the budget is used up, or something ends it.
+pub fn hunt(
+    quarries: &[Quarry<'_>],
+    options: &HuntOptions,
+    store: Store,
+    past: Past<Tally>,
+    audience: &dyn Audience,
+) -> Ended {
+    let places: Vec<Place> = quarries
+        .iter()
+        .enumerate()
+        .flat_map(|(quarry, q)| q.levels.iter().map(move |level| Place { quarry, level: *level }))
+        .collect();
+    let campaign = Campaign::new(quarries, places, options, store, &past.progress, audience);
+    past.suspects.into_iter().for_each(|suspect| campaign.queue.put(suspect));
+    campaign.run();
+    campaign.end()
+}
+
+impl<'a> Campaign<'a> {
+    fn new(
+        quarries: &'a [Quarry<'a>],
+        places: Vec<Place>,
+        options: &'a HuntOptions,
+        store: Store,
+        past: &[Progress<Tally>],
+        audience: &'a dyn Audience,
+    ) -> Self {
+        let mut done = vec![Ranges::default(); places.len()];
+        let mut tally = Tally::default();
+        let mut sessions: BTreeMap<u32, u64> = BTreeMap::new();
+        for entry in past {
+            if let Some(done) = done.get_mut(entry.place) {
+                done.add(entry.from..entry.to);
+            }
+            tally.add(&entry.counts);
+            let longest = sessions.entry(entry.session).or_default();
+            *longest = (*longest).max(entry.at_ms);
+        }
+        let workers = (1..=options.jobs).map(|n| Bench::new(format!("worker {n}")));
+        let investigator = Bench::new("the investigator".to_owned());
+        Self {
+            quarries,
+            places,
+            options,
+            audience,
+            seed: store.campaign().seed,
+            strict: store.campaign().strict,
+            session: sessions.keys().next_back().map_or(0, |last| last + 1),
+            begun: Instant::now(),
+            earlier: Duration::from_millis(sessions.values().sum()),
+            plan: Mutex::new(Plan::new(options.block, store.campaign().cases, done)),
+            store: Mutex::new(store),
+            tally: Mutex::new(tally),
+            queue: Queue::default(),
+            benches: workers.chain([investigator]).collect(),
+            is_over: AtomicBool::new(false),
+            stop: Mutex::default(),
+            uninvestigated: AtomicU64::new(0),
+            rejection: Mutex::default(),
+        }
+    }
+
+    fn run(&self) {
+        let (workers, investigator) = self.benches.split_at(self.options.jobs);
+        std::thread::scope(|scope| {
+            let (finished, news) = channel();
+            for bench in workers {
+                let finished = Finish(self, finished.clone(), Finished::Worker);
+                scope.spawn(move || {
+                    let _finished = finished;
+                    self.work(bench);
+                });
+            }
+            for bench in investigator {
+                let finished = Finish(self, finished.clone(), Finished::Investigator);
+                scope.spawn(move || {
+                    let _finished = finished;
+                    self.investigate_all(bench);
+                });
+            }
+            drop(finished);
+            let mut working = workers.len();
+            let mut last_looks_end = None;
+            loop {
+                match news.recv_timeout(TICK) {
+                    Ok(Finished::Worker) => working -= 1,
+                    Ok(Finished::Investigator) | Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if working == 0 && last_looks_end.is_none() {
+                    self.queue.close();
+                    last_looks_end = Some(Instant::now() + LAST_LOOKS);
+                }
+                self.look_after(workers, investigator, last_looks_end);
+                self.audience.live(&self.summary());
+            }
+        });
+    }
+
+    /// Ctrl-C, the end of the time, and threads that are stuck.
+    fn look_after(&self, workers: &[Bench], others: &[Bench], last_looks_end: Option<Instant>) {
+        if self.options.run.interrupt.load(Ordering::Relaxed) {
+            self.stop(Stop::Interrupted);
+        }
+        if self.is_stopped() {
+            self.benches.iter().for_each(Bench::interrupt);
+            return;
+        }
+        if let Some(time) = self.options.time {
+            if self.begun.elapsed() > time {
+                self.is_over.store(true, Ordering::SeqCst);
+            }
+            if self.begun.elapsed() > time + LAST_CASE {
+                workers.iter().for_each(Bench::interrupt);
+            }
+        }
+        if last_looks_end.is_some_and(|end| Instant::now() > end) {
+            others.iter().for_each(Bench::interrupt);
+        }
+        for bench in workers {
+            if let Some(spot) = bench.stuck_for(STUCK) {
+                let (seconds, name) = (STUCK.as_secs(), &bench.name);
+                self.audience.say(&format!(
+                    "{name} has made no progress for {seconds} s in case {}; the case is given up",
+                    spot.number
+                ));
+                bench.interrupt();
+            }
+        }
+    }
+
+    /// Ends the hunt; the first reason counts.
+    fn stop(&self, stop: Stop) {
+        self.is_over.store(true, Ordering::SeqCst);
+        lock(&self.stop).get_or_insert(stop);
+    }
+
+    fn is_stopped(&self) -> bool {
+        lock(&self.stop).is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+            || self.options.time.is_some_and(|time| self.begun.elapsed() >= time)
+    }
+
+    fn summary(&self) -> HuntSummary {
+        let store = lock(&self.store);
+        let elapsed = self.earlier + self.begun.elapsed();
+        let place = |quarry: &Quarry<'_>| HuntPlace {
+            target: quarry.post.current().0.info().clone(),
+            levels: quarry.levels.clone(),
+            on: quarry.on.clone(),
+        };
+        let mut summary = HuntSummary {
+            seed: self.seed,
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            places: self.quarries.iter().map(place).collect(),
+            flaky: store.count(|fate| *fate == Fate::Flaky),
+            findings: store.findings(),
+            servers_lost: store.crashes(),
+            folder: store.folder().map(|folder| folder.display().to_string()),
+            ..HuntSummary::default()
+        };
+        drop(store);
+        lock(&self.tally).fill(&mut summary);
+        summary
+    }
+
+    fn end(self) -> Ended {
+        let mut summary = self.summary();
+        let stop = lock(&self.stop).take().unwrap_or(Stop::Done);
+        summary.stopped = match &stop {
+            Stop::Done => None,
+            Stop::Interrupted => Some("it was interrupted".to_owned()),
+            Stop::Gone(gone) => Some(gone.to_string()),
+            Stop::Target(error) => Some(error.to_string()),
+            Stop::Store(error) => Some(error.to_string()),
+            Stop::Panicked => Some("of a mistake in Anchorite".to_owned()),
+        };
+        let store = lock(&self.store);
+        let stop = match (store.summary(&summary), stop) {
+            (Err(error), Stop::Done) => Stop::Store(error),
+            (_, stop) => stop,
+        };
+        let not_shown_again = store.count(|fate| *fate == Fate::NotShownAgain);
+        let suspects = store.suspects();
+        drop(store);
+        Ended {
+            summary,
+            tally: lock(&self.tally).clone(),
+            stop,
+            not_shown_again,
+            suspects,
+            uninvestigated: self.uninvestigated.load(Ordering::SeqCst),
+            rejection: lock(&self.rejection).take(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finished {
+    Worker,
+    Investigator,
+}
+
+/// Tells that a thread has ended, however it ended.
+struct Finish<'c, 'a>(&'c Campaign<'a>, Sender<Finished>, Finished);
+
+impl Drop for Finish<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(Stop::Panicked);
+        }
+        // The receiver lives until all senders are gone.
+        let _ = self.1.send(self.2);
+    }
+}

@@ -1,0 +1,132 @@
+//! Suspects that wait for the investigator.
+//!
+//! Idea: what has not been looked at yet comes first. A bug that shows in every tenth case would otherwise
+//! keep the investigator busy for the whole campaign, and a rarer one behind it would never be reached.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use anchorite_model::Signature;
+use anchorite_store::Suspect;
+
+use crate::post::lock;
+
+/// More suspects of one kind than this are not kept: they are counted as violations.
+pub(super) const WAITING_MAX: usize = 100;
+
+type Kind = (usize, Signature);
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Vec<Suspect>,
+    /// How many of each kind were taken.
+    taken: BTreeMap<Kind, u32>,
+    closed: bool,
+}
+
+/// The queue between the workers and the investigator.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+fn kind(suspect: &Suspect) -> Kind {
+    (suspect.spot.place, suspect.signature.clone())
+}
+
+impl Queue {
+    /// Whether there is room for one more of this kind.
+    pub(super) fn has_room(&self, place: usize, signature: &Signature) -> bool {
+        let state = lock(&self.state);
+        let alike = state
+            .waiting
+            .iter()
+            .filter(|other| other.spot.place == place && other.signature == *signature);
+        alike.count() < WAITING_MAX
+    }
+
+    pub(super) fn put(&self, suspect: Suspect) {
+        lock(&self.state).waiting.push(suspect);
+        self.changed.notify_all();
+    }
+
+    /// No worker will find anything any more.
+    pub(super) fn close(&self) {
+        lock(&self.state).closed = true;
+        self.changed.notify_all();
+    }
+
+    /// The next suspect: of the kind that was taken least often, the first.
+    pub(super) fn take(&self, limit: Duration) -> Taken {
+        let state = lock(&self.state);
+        let is_idle = |state: &mut State| state.waiting.is_empty() && !state.closed;
+        let waited = self.changed.wait_timeout_while(state, limit, is_idle);
+        let (mut state, _) = waited.unwrap_or_else(|poison| poison.into_inner());
+        let rank = |at: &usize| {
+            let suspect = &state.waiting[*at];
+            (state.taken.get(&kind(suspect)).copied().unwrap_or(0), *at)
+        };
+        match (0..state.waiting.len()).min_by_key(rank) {
+            Some(at) => {
+                let suspect = state.waiting.remove(at);
+                *state.taken.entry(kind(&suspect)).or_default() += 1;
+                Taken::Suspect(Box::new(suspect))
+            }
+            None if state.closed => Taken::Closed,
+            None => Taken::Nothing,
+        }
+    }
+}
+
+/// What the queue had.
+#[derive(Debug)]
+pub(super) enum Taken {
+    Suspect(Box<Suspect>),
+    Nothing,
+    Closed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anchorite_model::Case;
+    use anchorite_store::Spot;
+
+    fn suspect(place: usize, number: u64, anomaly: &str) -> Suspect {
+        let signature =
+            Signature { oracle: "x".to_owned(), anomaly: anomaly.to_owned(), exception: None };
+        let spot = Spot { place, number };
+        Suspect::new((spot, String::new(), None), 0, signature, Case::default())
+    }
+
+    #[test]
+    fn kinds_take_turns() {
+        let queue = Queue::default();
+        for number in 0..3 {
+            queue.put(suspect(0, number, "often"));
+        }
+        queue.put(suspect(0, 3, "rare"));
+        queue.put(suspect(1, 4, "often"));
+        queue.close();
+        let mut numbers = Vec::new();
+        while let Taken::Suspect(suspect) = queue.take(Duration::ZERO) {
+            numbers.push(suspect.spot.number);
+        }
+        assert_eq!(numbers, [0, 3, 4, 1, 2]);
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_kept() {
+        let queue = Queue::default();
+        for number in 0..WAITING_MAX as u64 {
+            let suspect = suspect(0, number, "often");
+            assert!(queue.has_room(0, &suspect.signature));
+            queue.put(suspect);
+        }
+        let one_more = suspect(0, 1000, "often");
+        assert!(!queue.has_room(0, &one_more.signature));
+        assert!(queue.has_room(1, &one_more.signature));
+    }
+}

@@ -1,0 +1,222 @@
+//! A worker: runs the cases of a block one after another, counts, and keeps what is suspect.
+//!
+//! A case that a lost connection spoilt is run again; one that was running when its server crashed is
+//! not, so that a case that always crashes the server cannot hold up the campaign.
+
+use std::time::{Duration, Instant};
+
+use anchorite_model::{Case, Ending, ErrorClass, Outcome, Run};
+use anchorite_stage::{Arena, RunOptions, StageError};
+use anchorite_store::{Progress, Spot, Suspect};
+use anchorite_target::TargetError;
+
+use super::bench::Bench;
+use super::loss::{Evidence, Next};
+use super::{Campaign, Place, Stop};
+use crate::plan::Unit;
+use crate::post::lock;
+use crate::tally::Tally;
+use crate::{Trial, Tried};
+
+/// Progress is journalled at least this often.
+const JOURNAL_EVERY: Duration = Duration::from_secs(1);
+/// So many cases whose tables are refused, and none that ran: the target cannot be hunted on.
+const REJECTED_MAX: u64 = 200;
+
+/// What one attempt at a case came to.
+enum Attempt {
+    /// It counts.
+    Ran(Box<Tried>),
+    /// The target refuses its tables.
+    Rejected(String),
+    /// Somebody wants us to stop.
+    Interrupted,
+    /// The target, or a connection to it, is gone.
+    Lost(Evidence),
+    /// The target cannot be used like this.
+    Unusable(StageError),
+}
+
+/// What a worker has done since it last wrote a line of the journal.
+struct Stint {
+    place: usize,
+    from: u64,
+    next: u64,
+    tally: Tally,
+    since: Instant,
+}
+
+impl Campaign<'_> {
+    /// Works until there is nothing left to do.
+    pub(super) fn work(&self, bench: &Bench) {
+        while !self.is_over() {
+            let Some(unit) = lock(&self.plan).take() else { return };
+            if let Err(stop) = self.work_on(bench, &unit) {
+                self.stop(stop);
+            }
+            bench.rest();
+        }
+    }
+
+    fn work_on(&self, bench: &Bench, unit: &Unit) -> Result<(), Stop> {
+        let place = self.places[unit.place];
+        let mut stint = Stint {
+            place: unit.place,
+            from: unit.numbers.start,
+            next: unit.numbers.start,
+            tally: Tally::default(),
+            since: Instant::now(),
+        };
+        let mut outcome = Ok(());
+        let mut failures = 0;
+        while stint.next < unit.numbers.end && !self.is_over() && outcome.is_ok() {
+            outcome =
+                self.work_with_target(bench, place, unit.numbers.end, &mut stint, &mut failures);
+        }
+        // Also what was done before a failure is done.
+        let journalled = self.journal(&mut stint);
+        outcome.and(journalled)
+    }
+
+    /// Runs cases until the end of the block, or until the target has to be taken anew.
+    fn work_with_target(
+        &self,
+        bench: &Bench,
+        place: Place,
+        end: u64,
+        stint: &mut Stint,
+        failures: &mut u32,
+    ) -> Result<(), Stop> {
+        let quarry = &self.quarries[place.quarry];
+        let (target, generation) = quarry.post.current();
+        let interrupt = std::sync::Arc::clone(&bench.interrupt);
+        let options = RunOptions { interrupt, ..self.options.run.clone() };
+        let mut arena: Option<Arena<'_>> = None;
+        let trial =
+            Trial { claims: quarry.claims, oracles: &self.options.oracles, strict: self.strict };
+        while stint.next < end && !self.is_over() {
+            let spot = Spot { place: stint.place, number: stint.next };
+            let case = (quarry.cases)(spot.number);
+            bench.begin(place.quarry, spot, place.level, &case);
+            let tried = match &mut arena {
+                Some(arena) => trial.hold(arena, &case, place.level),
+                None => Arena::new(target.as_ref(), options.clone())
+                    .and_then(|new| trial.hold(arena.insert(new), &case, place.level)),
+            };
+            match sort(tried) {
+                Attempt::Ran(tried) => {
+                    *failures = 0;
+                    stint.tally.count(&tried);
+                    self.keep_if_suspect(spot, place, case, &tried)?;
+                }
+                Attempt::Rejected(reason) => self.reject(stint, reason)?,
+                Attempt::Interrupted if self.is_over() => return Ok(()),
+                Attempt::Interrupted => {
+                    stint.tally.hung += 1;
+                    stint.next += 1;
+                    bench.carry_on();
+                    return Ok(());
+                }
+                Attempt::Lost(evidence) => {
+                    *failures += 1;
+                    let next = self.after_loss(bench, place, generation, evidence, *failures)?;
+                    stint.tally.lost_connections += u64::from(next == Next::SameAgain);
+                    stint.next += u64::from(next == Next::AnotherCase);
+                    return Ok(());
+                }
+                Attempt::Unusable(error) => return Err(Stop::Target(error)),
+            }
+            stint.next += 1;
+            if stint.since.elapsed() > JOURNAL_EVERY {
+                self.journal(stint)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what was done, and begins to count anew.
+    fn journal(&self, stint: &mut Stint) -> Result<(), Stop> {
+        let mut counts = std::mem::take(&mut stint.tally);
+        lock(&self.tally).take_in(&mut counts);
+        let (from, to) = (std::mem::replace(&mut stint.from, stint.next), stint.next);
+        stint.since = Instant::now();
+        if from == to {
+            return Ok(());
+        }
+        let at_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let progress =
+            Progress { place: stint.place, from, to, at_ms, session: self.session, counts };
+        lock(&self.store).progress(&progress).map_err(Stop::Store)
+    }
+
+    fn keep_if_suspect(
+        &self,
+        spot: Spot,
+        place: Place,
+        case: Case,
+        tried: &Tried,
+    ) -> Result<(), Stop> {
+        let Some(signature) = &tried.signature else { return Ok(()) };
+        let mut store = lock(&self.store);
+        if store.knows(spot) {
+            return Ok(());
+        }
+        if !self.queue.has_room(spot.place, signature) {
+            self.uninvestigated.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            return Ok(());
+        }
+        let target = tried.run.target.to_string();
+        let suspect = Suspect::new((spot, target, place.level), self.seed, signature.clone(), case);
+        store.suspect(&suspect).map_err(Stop::Store)?;
+        self.queue.put(suspect);
+        Ok(())
+    }
+
+    fn reject(&self, stint: &mut Stint, reason: String) -> Result<(), Stop> {
+        stint.tally.rejected += 1;
+        lock(&self.rejection).get_or_insert_with(|| reason.clone());
+        let mut tally = lock(&self.tally);
+        let rejected = tally.rejected + stint.tally.rejected;
+        if rejected < REJECTED_MAX || tally.cases + stint.tally.cases > 0 {
+            return Ok(());
+        }
+        tally.rejected = rejected;
+        stint.tally.rejected = 0;
+        let target = self.quarries[self.places[stint.place].quarry].on.clone();
+        let reason = format!("it refuses the tables of every case; for instance: {reason}");
+        Err(Stop::Target(TargetError::Prepare { target, reason }.into()))
+    }
+}
+
+/// What an attempt means for the campaign.
+fn sort(attempt: Result<Tried, StageError>) -> Attempt {
+    match attempt {
+        Ok(tried) => match lost_in(&tried.run) {
+            Some(evidence) => {
+                Attempt::Lost(Evidence { run: Some(Box::new(tried.run)), ..evidence })
+            }
+            None => Attempt::Ran(Box::new(tried)),
+        },
+        Err(StageError::Interrupted) => Attempt::Interrupted,
+        Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
+            Attempt::Lost(Evidence::of_words(error.message))
+        }
+        Err(error @ StageError::Setup { .. }) => Attempt::Rejected(error.to_string()),
+        Err(StageError::Target(
+            error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
+        )) => Attempt::Lost(Evidence::of_words(error.to_string())),
+        Err(error) => Attempt::Unusable(error),
+    }
+}
+
+fn lost_in(run: &Run) -> Option<Evidence> {
+    if let Ending::TargetLost(words) = &run.ending {
+        return Some(Evidence { words: words.clone(), was_down: true, run: None });
+    }
+    run.events.iter().find_map(|event| match &event.outcome {
+        Outcome::Error(error) if error.class == ErrorClass::ConnectionLost => {
+            Some(Evidence::of_words(format!("{}: {}", error.code, error.message)))
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,234 @@
+//! What a campaign counts.
+//!
+//! Idea: a hunt that finds nothing must be able to show that it looked: how often sessions really met
+//! (blocked, aborted, in how many different ways), and what the oracles said in all four values.
+//!
+//! A *conflict shape* is who waited for whom with which kinds of statements, and which kinds failed how,
+//! as a hash. Their number says how varied the meetings were, not how many there were.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anchorite_judge::fate::{End, ends};
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Blocker, ErrorClass, HuntSummary, Outcome, Run, Verdict, VerdictCounts};
+use serde::{Deserialize, Serialize};
+
+use crate::Tried;
+use crate::hash::Fnv;
+
+/// More reasons than this are counted together.
+const REASONS_MAX: usize = 40;
+/// More shapes than this are not told apart any more.
+const SHAPES_MAX: usize = 100_000;
+
+/// What was counted. Small enough for a line of a journal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Cases that were run.
+    pub cases: u64,
+    /// Cases with more than one session.
+    pub concurrent: u64,
+    /// Of those, the ones in which sessions met: somebody waited, or an error says that they conflicted.
+    pub contended: u64,
+    /// Statements that were submitted.
+    pub statements: u64,
+    /// Transactions that committed, autocommit statements among them.
+    pub commits: u64,
+    /// Transactions that an error took away, by its class.
+    pub aborts: BTreeMap<ErrorClass, u64>,
+    /// Statements that failed and left their transaction alive, by class.
+    pub failures: BTreeMap<ErrorClass, u64>,
+    /// Statements that had to wait.
+    pub blocked: u64,
+    /// Deadlocks.
+    pub deadlocks: u64,
+    /// What the oracles said.
+    pub verdicts: VerdictCounts,
+    /// Which documented exceptions explained what was allowed.
+    pub exceptions: BTreeMap<String, u64>,
+    /// Why something was undecided.
+    pub reasons: BTreeMap<String, u64>,
+    /// Cases whose tables the target refused.
+    pub rejected: u64,
+    /// Cases during which a connection was lost although the server lives.
+    pub lost_connections: u64,
+    /// Cases that were given up because nothing moved any more.
+    pub hung: u64,
+    /// The different conflict shapes.
+    pub shapes: BTreeSet<u64>,
+}
+
+impl Tally {
+    /// Counts a case.
+    pub fn count(&mut self, tried: &Tried) {
+        self.count_run(&tried.run);
+        for judgement in &tried.judgements {
+            self.verdicts.count(&judgement.verdict);
+            match &judgement.verdict {
+                Verdict::Pass | Verdict::Violation { .. } => {}
+                Verdict::Allowed { exception, .. } => raise(&mut self.exceptions, exception, 1),
+                Verdict::Undecided { reason } => raise(&mut self.reasons, reason, 1),
+            }
+        }
+    }
+
+    fn count_run(&mut self, run: &Run) {
+        self.cases += 1;
+        self.concurrent += u64::from(run.sessions.len() > 1);
+        let mut contended = false;
+        for event in &run.events {
+            match &event.outcome {
+                Outcome::Ok(_) => self.statements += 1,
+                Outcome::Blocked { .. } => {
+                    self.statements += 1;
+                    self.blocked += 1;
+                    contended = true;
+                }
+                Outcome::Error(error) => {
+                    let had_waited = run.events.iter().any(|other| {
+                        other.n == event.n && matches!(other.outcome, Outcome::Blocked { .. })
+                    });
+                    self.statements += u64::from(!had_waited);
+                    self.deadlocks += u64::from(error.class == ErrorClass::Deadlock);
+                    contended |= is_conflict(error.class);
+                    let counts =
+                        if error.transaction_gone { &mut self.aborts } else { &mut self.failures };
+                    *counts.entry(error.class).or_default() += 1;
+                }
+                Outcome::Resumed(_) | Outcome::Skipped { .. } => {}
+            }
+        }
+        for session in 0..run.case.sessions.len() {
+            let committed = ends(run, session).into_iter().filter(|end| *end == End::Committed);
+            self.commits += committed.count() as u64;
+        }
+        if contended {
+            self.contended += 1;
+            if self.shapes.len() < SHAPES_MAX {
+                self.shapes.insert(shape(run));
+            }
+        }
+    }
+
+    /// Adds what somebody else counted.
+    pub fn add(&mut self, other: &Self) {
+        let sums = [
+            (&mut self.cases, other.cases),
+            (&mut self.concurrent, other.concurrent),
+            (&mut self.contended, other.contended),
+            (&mut self.statements, other.statements),
+            (&mut self.commits, other.commits),
+            (&mut self.blocked, other.blocked),
+            (&mut self.deadlocks, other.deadlocks),
+            (&mut self.verdicts.pass, other.verdicts.pass),
+            (&mut self.verdicts.violation, other.verdicts.violation),
+            (&mut self.verdicts.allowed, other.verdicts.allowed),
+            (&mut self.verdicts.undecided, other.verdicts.undecided),
+            (&mut self.rejected, other.rejected),
+            (&mut self.lost_connections, other.lost_connections),
+            (&mut self.hung, other.hung),
+        ];
+        for (sum, more) in sums {
+            *sum += more;
+        }
+        for (map, more) in
+            [(&mut self.aborts, &other.aborts), (&mut self.failures, &other.failures)]
+        {
+            more.iter().for_each(|(class, count)| *map.entry(*class).or_default() += count);
+        }
+        let maps = [(&mut self.exceptions, &other.exceptions), (&mut self.reasons, &other.reasons)];
+        for (map, more) in maps {
+            more.iter().for_each(|(name, count)| raise(map, name, *count));
+        }
+        if self.shapes.len() < SHAPES_MAX {
+            self.shapes.extend(&other.shapes);
+        }
+    }
+
+    /// Adds what somebody else counted, and leaves there only the shapes that are new here.
+    pub fn take_in(&mut self, other: &mut Self) {
+        other.shapes.retain(|shape| !self.shapes.contains(shape));
+        self.add(other);
+    }
+
+    /// The counts in a summary.
+    pub fn fill(&self, summary: &mut HuntSummary) {
+        summary.cases = self.cases;
+        summary.statements = self.statements;
+        summary.blocked = self.blocked;
+        summary.deadlocks = self.deadlocks;
+        summary.commits = self.commits;
+        summary.aborts.clone_from(&self.aborts);
+        summary.conflict_shapes = self.shapes.len() as u64;
+        summary.verdicts = self.verdicts;
+        summary.allowed_by.clone_from(&self.exceptions);
+        summary.undecided_because.clone_from(&self.reasons);
+    }
+}
+
+fn raise(counts: &mut BTreeMap<String, u64>, name: &str, by: u64) {
+    let name = match counts.contains_key(name) || counts.len() < REASONS_MAX {
+        true => name,
+        false => "other",
+    };
+    *counts.entry(name.to_owned()).or_default() += by;
+}
+
+const fn is_conflict(class: ErrorClass) -> bool {
+    matches!(
+        class,
+        ErrorClass::Deadlock
+            | ErrorClass::Serialization
+            | ErrorClass::LockTimeout
+            | ErrorClass::Conflict
+    )
+}
+
+/// Who met whom, how.
+fn shape(run: &Run) -> u64 {
+    let mut hash = Fnv::default();
+    let mut last_kind = vec!["none"; run.case.sessions.len()];
+    for event in &run.events {
+        let kind = kind_name(&StatementKind::of(&event.sql));
+        match &event.outcome {
+            Outcome::Blocked { by, .. } => {
+                hash.add(b"waits");
+                hash.add(kind.as_bytes());
+                for blocker in by {
+                    let doing = match blocker {
+                        Blocker::Session(session) => last_kind.get(*session).copied(),
+                        Blocker::Outside(_) => Some("outside"),
+                    };
+                    hash.add(doing.unwrap_or("none").as_bytes());
+                }
+            }
+            Outcome::Error(error) if is_conflict(error.class) => {
+                hash.add(error.class.name().as_bytes());
+                hash.add(kind.as_bytes());
+            }
+            _ => {}
+        }
+        if let Some(last) = last_kind.get_mut(event.session) {
+            *last = kind;
+        }
+    }
+    hash.finish()
+}
+
+const fn kind_name(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Begin => "begin",
+        StatementKind::Commit { .. } => "commit",
+        StatementKind::Rollback { .. } | StatementKind::RollbackTo(_) => "rollback",
+        StatementKind::Savepoint(_) | StatementKind::Release(_) => "savepoint",
+        StatementKind::Select { locking: true } => "locking select",
+        StatementKind::Select { locking: false } => "select",
+        StatementKind::Insert => "insert",
+        StatementKind::Update => "update",
+        StatementKind::Delete => "delete",
+        StatementKind::Replace => "replace",
+        StatementKind::Ddl => "ddl",
+        StatementKind::SetCommand | StatementKind::Other => "other",
+    }
+}
