@@ -4,6 +4,7 @@ mod check;
 mod exit;
 mod export;
 mod files;
+mod hunt;
 mod interrupt;
 mod levels;
 mod oracles;
@@ -39,6 +40,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Write a case or a finding as a script: SQL for terminals, mtr, isolationtester, comments
     Export(export::ExportArgs),
+    /// Generate cases, run and judge them, until something is found or the time is over
+    Hunt(hunt::HuntArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Reduce(arguments) => reduce::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Hunt(arguments) => hunt::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
         Command::Check(arguments) => check::run(arguments),
     };

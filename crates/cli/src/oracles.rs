@@ -11,6 +11,8 @@ pub enum OracleChoice {
     All,
     /// Nobody: runs are only shown.
     None,
+    /// A server that goes away is a finding; a hunt always looks for that.
+    Crash,
     /// This one.
     One(Oracle),
 }
@@ -22,6 +24,7 @@ impl FromStr for OracleChoice {
         match text {
             "all" => Ok(Self::All),
             "none" => Ok(Self::None),
+            "crash" => Ok(Self::Crash),
             _ => text.parse().map(Self::One),
         }
     }

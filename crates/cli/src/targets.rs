@@ -16,9 +16,10 @@ pub const DEFAULT: &str = "sqlite";
 pub struct OpenTarget {
     /// Where cases run.
     pub target: Box<dyn Target>,
-    url: String,
+    /// Its address, with the password, if there is one.
+    pub url: String,
     /// Stops when this is dropped, after the target.
-    _server: Option<RunningServer>,
+    pub server: Option<RunningServer>,
 }
 
 impl OpenTarget {
@@ -26,7 +27,7 @@ impl OpenTarget {
     pub fn open(text: &str) -> anyhow::Result<Self> {
         if text.contains("://") || text.starts_with(Product::Sqlite.name()) {
             let target = open(text).map_err(told)?;
-            return Ok(Self { target, url: text.to_owned(), _server: None });
+            return Ok(Self { target, url: text.to_owned(), server: None });
         }
         let request: Request = text.parse()?;
         let progress = Spinner::new();
@@ -35,7 +36,7 @@ impl OpenTarget {
         let server = start(&request, &options)?;
         progress.finish();
         let url = server.url();
-        Ok(Self { target: open(&url).map_err(told)?, url, _server: Some(server) })
+        Ok(Self { target: open(&url).map_err(told)?, url, server: Some(server) })
     }
 
     /// The PostgreSQL server behind the target: only there can a spec run by isolationtester's rules.

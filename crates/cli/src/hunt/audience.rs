@@ -1,0 +1,61 @@
+//! What can be seen while a hunt runs: a live line on a terminal, a plain line now and then elsewhere.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anchorite_hunt::Audience;
+use anchorite_model::{FindingLine, HuntSummary};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::words;
+use crate::output::tell;
+
+/// How often there is a plain line.
+const PLAIN_EVERY: Duration = Duration::from_secs(10);
+
+/// The live line.
+pub struct Live {
+    bar: ProgressBar,
+    time: Option<Duration>,
+    last_plain: Mutex<Instant>,
+}
+
+impl Live {
+    /// Begins to show.
+    pub fn new(time: Option<Duration>) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, time, last_plain: Mutex::new(Instant::now()) }
+    }
+
+    /// Vanishes.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Audience for Live {
+    fn live(&self, so_far: &HuntSummary) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(words::live(so_far, self.time));
+            self.bar.tick();
+            return;
+        }
+        let mut last = self.last_plain.lock().unwrap_or_else(|poison| poison.into_inner());
+        if last.elapsed() >= PLAIN_EVERY {
+            *last = Instant::now();
+            tell(&words::live(so_far, self.time));
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.bar.suspend(|| tell(text));
+    }
+
+    fn found(&self, finding: &FindingLine) {
+        self.say(&words::found(finding));
+    }
+}

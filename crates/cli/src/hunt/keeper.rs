@@ -1,0 +1,67 @@
+//! Who looks after a target while a hunt runs on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anchorite_hunt::Keeper;
+use anchorite_model::Product;
+use anchorite_servers::{Options, Request, RunningServer, Silent, start};
+use anchorite_target::endpoint::Endpoint;
+use anchorite_target::{Target, open};
+
+use crate::server::ready;
+use crate::targets::OpenTarget;
+
+/// A target by its address, with the private server behind it, if one was started.
+pub struct Kept {
+    url: String,
+    server: Option<(Request, RunningServer)>,
+}
+
+impl Kept {
+    /// Opens what `--on` names.
+    pub fn open(name: &str) -> anyhow::Result<(Self, Arc<dyn Target>)> {
+        let OpenTarget { target, url, server } = OpenTarget::open(name)?;
+        let server = match server {
+            Some(server) => Some((name.parse()?, server)),
+            None => None,
+        };
+        Ok((Self { url, server }, Arc::from(target)))
+    }
+}
+
+impl Keeper for Kept {
+    fn is_ours(&self) -> bool {
+        self.server.is_some()
+    }
+
+    fn ended_within(&self, limit: Duration) -> bool {
+        self.server.as_ref().is_some_and(|(_, server)| server.ended_within(limit))
+    }
+
+    fn log_tail(&self) -> Option<String> {
+        self.server.as_ref().map(|(_, server)| server.log_tail())
+    }
+
+    fn open(&self) -> Result<Arc<dyn Target>, String> {
+        open(&self.url).map(Arc::from).map_err(|error| error.to_string())
+    }
+
+    fn restart(&mut self) -> Result<Arc<dyn Target>, String> {
+        let Some((request, server)) = &mut self.server else {
+            return Err("it is not ours".to_owned());
+        };
+        let options = Options { extra_args: Vec::new(), ready: &ready, progress: &Silent };
+        *server = start(request, &options).map_err(|error| error.to_string())?;
+        self.url = server.url();
+        self.open()
+    }
+}
+
+/// A target's name as it may be written down.
+pub fn without_password(name: &str) -> String {
+    if name.starts_with(Product::Sqlite.name()) {
+        return name.to_owned();
+    }
+    Endpoint::parse(name).map_or_else(|_| name.to_owned(), |endpoint| endpoint.to_string())
+}

@@ -1,0 +1,212 @@
+//! `anchorite hunt`: generates and judges cases until the budget is used up.
+//!
+//! Here are the arguments, the targets and what becomes of them, the live line, the exit code. The loop
+//! itself is `anchorite_hunt::campaign`, the folder `anchorite_store`.
+//!
+//! Where findings go: into `--out DIR`. Without it a folder is made only when there is something to
+//! keep, `anchorite-findings/seed-N` in the working folder; a hunt that finds nothing leaves nothing.
+//! With `--out` the folder is there from the beginning, and progress is written down as it is made.
+
+mod arguments;
+mod audience;
+mod keeper;
+mod past;
+mod recipe;
+mod words;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anchorite_claims::Claims;
+use anchorite_generate::case;
+use anchorite_hunt::{Ended, HuntOptions, Post, Quarry, Stop, Tally, hunt};
+use anchorite_judge::Oracle;
+use anchorite_reduce::known::{self, KnownIssue};
+use anchorite_report::hunt as report;
+use anchorite_stage::{Asking, RunOptions};
+use anchorite_store::{Campaign, CampaignTarget, Past, Store};
+
+use self::arguments::Format;
+pub use self::arguments::HuntArgs;
+use self::audience::Live;
+use self::keeper::{Kept, without_password};
+use self::recipe::WeightsFile;
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::levels::{LevelChoice, chosen};
+use crate::output::{print, tell, text_options};
+use crate::{oracles, targets};
+
+/// So many cases with several sessions, and not one conflict: something is wrong with the set-up.
+const UNCONTENDED_MAX: u64 = 200;
+
+/// Runs the command.
+pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
+    let interrupt = Interrupt::listen()?;
+    let campaign = past::campaign_to_resume(arguments)?;
+    let seed = match (arguments.seed, &campaign) {
+        (Some(seed), _) => seed,
+        (None, Some(campaign)) => campaign.seed,
+        (None, None) => random_seed()?,
+    };
+    let (quarries, written, block) = open_quarries(arguments, campaign.as_ref(), seed)?;
+    let (store, past) = open_store(arguments, campaign, seed, written)?;
+    let options = HuntOptions {
+        jobs: arguments.jobs(),
+        block,
+        time: arguments.time(),
+        oracles: named(&store.campaign().oracles),
+        known: known_issues(arguments.known.as_deref())?,
+        run: RunOptions {
+            asking: arguments.silence.map_or(Asking::Server, Asking::Silence),
+            interrupt: Arc::clone(&interrupt.flag),
+            ..RunOptions::default()
+        },
+    };
+    let first_line = words::first_line(store.campaign(), &options, &past);
+    match arguments.format {
+        Format::Text => print(&first_line),
+        Format::Json | Format::Junit => tell(first_line.trim_end()),
+    }
+    let live = Live::new(options.time);
+    let ended = interrupt.attend(|| hunt(&quarries, &options, store, past, &live));
+    live.finish();
+    show(arguments.format, &ended);
+    exit_of(ended)
+}
+
+fn show(format: Format, ended: &Ended) {
+    let summary = &ended.summary;
+    words::asides(ended).iter().for_each(|aside| tell(aside));
+    print(&match format {
+        Format::Text => report::text(summary, &text_options()),
+        Format::Json => report::json(summary, env!("CARGO_PKG_VERSION")),
+        Format::Junit => report::junit(summary),
+    });
+}
+
+fn known_issues(from: Option<&Path>) -> anyhow::Result<Vec<KnownIssue>> {
+    match from {
+        None => Ok(known::built_in().to_vec()),
+        Some(none) if none.as_os_str() == "none" => Ok(Vec::new()),
+        Some(folder) => Ok(KnownIssue::load_folder(folder)?),
+    }
+}
+
+/// Why the hunt ended decides, then what it found.
+fn exit_of(ended: Ended) -> anyhow::Result<ExitCode> {
+    let is_new = ended.summary.new_findings().next().is_some() || ended.suspects > 0;
+    match ended.stop {
+        Stop::Done => {}
+        Stop::Interrupted => return Ok(Exit::Interrupted.into()),
+        Stop::Gone(gone) => {
+            tell(&gone.to_string());
+            return Ok(Exit::Target.into());
+        }
+        Stop::Target(error) => return Err(error.into()),
+        Stop::Store(error) => return Err(error.into()),
+        Stop::Panicked => {
+            anyhow::bail!("a thread of the hunt panicked: this is a mistake in Anchorite")
+        }
+    }
+    if is_new {
+        return Ok(Exit::Violation.into());
+    }
+    let tally = &ended.tally;
+    if tally.concurrent >= UNCONTENDED_MAX && tally.contended == 0 {
+        tell(&words::nothing_conflicted(tally));
+        return Ok(Exit::NothingJudged.into());
+    }
+    if tally.verdicts.total() == tally.verdicts.undecided {
+        tell("nothing could be judged: no oracle decided about any case");
+        return Ok(Exit::NothingJudged.into());
+    }
+    Ok(Exit::Fine.into())
+}
+
+/// A short number, so that people can say it to each other.
+fn random_seed() -> anyhow::Result<u64> {
+    let mut bytes = [0; 4];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from(u32::from_ne_bytes(bytes)))
+}
+
+/// The targets, and how each is written down.
+type Opened = (Vec<Quarry<'static>>, Vec<CampaignTarget>, u64);
+
+/// Opens every target, in the order of the command line or of the campaign.
+fn open_quarries(
+    arguments: &HuntArgs,
+    campaign: Option<&Campaign>,
+    seed: u64,
+) -> anyhow::Result<Opened> {
+    let names: Vec<String> = match campaign {
+        _ if !arguments.on.is_empty() => arguments.on.clone(),
+        Some(campaign) => campaign.targets.iter().map(|target| target.on.clone()).collect(),
+        None => vec![targets::DEFAULT.to_owned()],
+    };
+    let weights = arguments.weights.as_deref().map(WeightsFile::read).transpose()?;
+    let (mut quarries, mut written) = (Vec::new(), Vec::new());
+    let mut block = u64::MAX;
+    for (n, name) in names.iter().enumerate() {
+        let past = campaign.and_then(|campaign| campaign.targets.get(n));
+        let (keeper, target) = Kept::open(name)?;
+        let info = target.info().clone();
+        let levels = match past {
+            Some(past) if arguments.level.is_empty() => past.levels.clone(),
+            _ if arguments.level.is_empty() => chosen(&[LevelChoice::All], target.as_ref()),
+            _ => chosen(&arguments.level, target.as_ref()),
+        };
+        let (recipe, kept) = match past {
+            Some(past) => {
+                let file = arguments.out.clone().unwrap_or_default().join("campaign.json");
+                (recipe::remembered(info.product, &past.recipe, &file)?, past.recipe.clone())
+            }
+            None => recipe::make(info.product, weights.as_ref())?,
+        };
+        block = block.min(recipe.group());
+        let on = without_password(name);
+        quarries.push(Quarry {
+            on: on.clone(),
+            post: Post::new(target, Box::new(keeper)),
+            levels: levels.clone(),
+            claims: Claims::for_product(info.product),
+            cases: Box::new(move |number| case(&recipe, seed, number)),
+        });
+        written.push(CampaignTarget { on, target: info, levels, recipe: kept });
+    }
+    Ok((quarries, written, block))
+}
+
+fn open_store(
+    arguments: &HuntArgs,
+    past: Option<Campaign>,
+    seed: u64,
+    targets: Vec<CampaignTarget>,
+) -> anyhow::Result<(Store, Past<Tally>)> {
+    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), seed);
+    campaign.targets = targets;
+    campaign.oracles = match (&past, arguments.oracle.is_empty()) {
+        (Some(past), true) => past.oracles.clone(),
+        _ => oracles::chosen(&arguments.oracle).iter().map(|o| o.name().to_owned()).collect(),
+    };
+    campaign.strict = arguments.strict || past.as_ref().is_some_and(|past| past.strict);
+    campaign.cases = arguments.cases.or_else(|| past.as_ref().and_then(|past| past.cases));
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(seed));
+    match past {
+        Some(past) => past::resume(&folder, &past, &campaign),
+        None => {
+            let store = Store::begin(&folder, campaign, arguments.out.is_some())?;
+            Ok((store, Past { progress: Vec::new(), suspects: Vec::new() }))
+        }
+    }
+}
+
+fn default_folder(seed: u64) -> PathBuf {
+    Path::new("anchorite-findings").join(format!("seed-{seed}"))
+}
+
+fn named(names: &[String]) -> Vec<Oracle> {
+    names.iter().filter_map(|name| name.parse().ok()).collect()
+}
