@@ -7,8 +7,8 @@
 use std::path::Path;
 
 use anchorite_judge::{Condition, shows};
-use anchorite_model::{Case, Level, Run};
-use anchorite_stage::{RunOptions, run_case};
+use anchorite_model::{Case, Level, Outcome, Run};
+use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
 use anchorite_target::sabotage::{Sabotage, sabotaged};
 use anchorite_target::{Target, open};
 
@@ -42,9 +42,14 @@ fn name_of(target: &dyn Target) -> String {
     }
 }
 
-fn run(target: &dyn Target, case: &Case, level: Level) -> Run {
-    let options = RunOptions { level: Some(level), ..RunOptions::default() };
-    run_case(target, case, &options).unwrap_or_else(|error| panic!("{}: {error}", case.name))
+/// Kept tables and sessions: the saboteur has to cope with them, and they are quick.
+fn arena(target: &dyn Target) -> Arena<'_> {
+    Arena::new(target, RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(runner: &mut dyn Runner, case: &Case, level: Level) -> Run {
+    let run = runner.run(case, Some(level));
+    run.unwrap_or_else(|error| panic!("{}: {error}", case.name))
 }
 
 fn holds(conditions: &[Condition], run: &Run) -> bool {
@@ -67,16 +72,18 @@ fn each_sabotage_acts_where_its_case_says() {
     let mut complaints = Vec::new();
     for target in targets() {
         let name = name_of(target.as_ref());
+        let mut honest_runner = arena(target.as_ref());
         for (sabotage, case) in cases() {
+            let faulty = sabotaged(target.as_ref(), sabotage);
+            let mut faulty_runner = arena(&faulty);
             let conditions = shows(&case).expect("valid conditions");
             assert!(!conditions.is_empty(), "{sabotage} shows nothing");
             let expected = expected(&case);
             let mut acts = Vec::new();
             let mut wanted = Vec::new();
             for level in target.levels() {
-                let honest = holds(&conditions, &run(target.as_ref(), &case, *level));
-                let faulty = sabotaged(target.as_ref(), sabotage);
-                let shown = holds(&conditions, &run(&faulty, &case, *level));
+                let honest = holds(&conditions, &run(&mut honest_runner, &case, *level));
+                let shown = holds(&conditions, &run(&mut faulty_runner, &case, *level));
                 acts.extend((!honest && shown).then_some(level.short()));
                 let pair = (name.clone(), level.short().to_owned());
                 wanted.extend(expected.contains(&pair).then_some(level.short()));
@@ -92,20 +99,46 @@ fn each_sabotage_acts_where_its_case_says() {
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 
+/// What happened, without the times.
+fn outcomes(run: &Run) -> Vec<(usize, Outcome)> {
+    run.events.iter().map(|event| (event.n, event.outcome.clone())).collect()
+}
+
 /// One transaction after the other: nothing overlaps, so nothing may happen.
 #[test]
 fn a_serial_run_is_honest() {
     for target in targets() {
+        let mut honest_runner = arena(target.as_ref());
         for (sabotage, mut case) in cases() {
+            let faulty = sabotaged(target.as_ref(), sabotage);
+            let mut faulty_runner = arena(&faulty);
             case.steps.sort_by_key(|step| step.session);
             for level in target.levels() {
-                let honest = run(target.as_ref(), &case, *level);
-                let faulty = run(&sabotaged(target.as_ref(), sabotage), &case, *level);
-                let outcomes = |run: &Run| -> Vec<_> {
-                    run.events.iter().map(|event| (event.n, event.outcome.clone())).collect()
-                };
-                assert_eq!(outcomes(&honest), outcomes(&faulty), "{sabotage} {}", target.info());
-                assert_eq!(honest.final_state, faulty.final_state, "{sabotage}");
+                let honest = run(&mut honest_runner, &case, *level);
+                let shown = run(&mut faulty_runner, &case, *level);
+                assert_eq!(outcomes(&honest), outcomes(&shown), "{sabotage} {}", target.info());
+                assert_eq!(honest.final_state, shown.final_state, "{sabotage}");
+            }
+        }
+    }
+}
+
+/// The sabotage of a case does not depend on the cases before it, nor on how tables are made.
+#[test]
+fn kept_sessions_are_sabotaged_like_new_ones() {
+    for variant in ["sqlite", "sqlite:wal"] {
+        let target = open(variant).expect("SQLite is built in");
+        for (sabotage, _) in cases() {
+            let faulty = sabotaged(target.as_ref(), sabotage);
+            let mut kept = arena(&faulty);
+            for (_, case) in cases() {
+                let level = Level::Serializable;
+                let faulty = sabotaged(target.as_ref(), sabotage);
+                let options = RunOptions::default();
+                let new = run(&mut FreshTables { target: &faulty, options }, &case, level);
+                let kept = run(&mut kept, &case, level);
+                assert_eq!(outcomes(&kept), outcomes(&new), "{sabotage} on {}", case.name);
+                assert_eq!(kept.final_state, new.final_state, "{sabotage} on {}", case.name);
             }
         }
     }

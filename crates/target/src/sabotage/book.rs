@@ -1,8 +1,11 @@
-//! What the saboteur knows about the sessions of a schema: who is inside a transaction, who overlapped.
+//! What the saboteur knows about the sessions of a target: who is inside a transaction, who overlapped.
+
+use std::sync::Arc;
 
 use anchorite_model::{DbError, StatementKind};
 
 use super::images::Image;
+use super::place::Place;
 use super::plot::SharedSession;
 use crate::{ConnectionId, Reply};
 
@@ -14,6 +17,8 @@ pub(super) struct Entry {
     pub key: Key,
     pub id: ConnectionId,
     pub session: SharedSession,
+    /// The schema that it is in.
+    pub place: Arc<Place>,
     pub transaction: Transaction,
     /// A statement is on its way.
     pub busy: bool,
@@ -51,10 +56,16 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn join(&mut self, id: ConnectionId, session: SharedSession) -> Key {
+    pub(super) fn join(
+        &mut self,
+        id: ConnectionId,
+        session: SharedSession,
+        place: Arc<Place>,
+    ) -> Key {
         self.last_key += 1;
         let transaction = Transaction::default();
-        self.entries.push(Entry { key: self.last_key, id, session, transaction, busy: false });
+        let key = self.last_key;
+        self.entries.push(Entry { key, id, session, place, transaction, busy: false });
         self.last_key
     }
 
@@ -66,6 +77,16 @@ impl Book {
     fn at(&self, key: Key) -> usize {
         let at = self.entries.iter().position(|entry| entry.key == key);
         at.expect("a session stays in the book until it is closed")
+    }
+
+    pub(super) fn place(&self, key: Key) -> Arc<Place> {
+        Arc::clone(&self.entries[self.at(key)].place)
+    }
+
+    /// A session moves into another schema.
+    pub(super) fn move_to(&mut self, key: Key, place: Arc<Place>) {
+        let at = self.at(key);
+        self.entries[at].place = place;
     }
 
     pub(super) fn transaction(&self, key: Key) -> Transaction {

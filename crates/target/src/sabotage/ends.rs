@@ -75,7 +75,7 @@ impl SabotagedSession {
         if !is_watched {
             return None;
         }
-        let before = self.plot.committed_state()?;
+        let before = self.plot.committed_state(&self.place())?;
         Some(Act::Send(self.sql.clone(), After::Remember(before)))
     }
 
@@ -86,7 +86,7 @@ impl SabotagedSession {
         reply: Reply,
     ) -> Reply {
         if reply.is_ok()
-            && let Some(after) = self.plot.committed_state()
+            && let Some(after) = self.plot.committed_state(&self.place())
         {
             let mut book = lock(&self.plot.book);
             let images = remembered_by(&book, self.key, before, &after);

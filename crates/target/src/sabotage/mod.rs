@@ -6,7 +6,7 @@
 //!
 //! Rules:
 //!
-//! * A sabotage acts only where transactions overlap (another session of the schema has a transaction open, or
+//! * A sabotage acts only where transactions overlap (another session of the case has a transaction open, or
 //!   had one open since this transaction began). A serial run on the same wrapper is honest, as it is on a
 //!   DBMS with a real isolation fault. Only [`Sabotage::WriteSkew`] is always on: a weaker level shows
 //!   nothing in a serial run.
@@ -16,7 +16,7 @@
 //!   statements never wait: one that would is cancelled. Where an act cannot be carried out, the honest
 //!   thing happens.
 //!
-//! Assumption: one thread drives the sessions of a schema, as the stage does.
+//! Assumption: one thread drives all sessions of a sabotaged target, one case at a time.
 //!
 //! Blind spots: writes with joins, CTEs or several tables are left alone by those sabotages that have to read
 //! the statement; rows are recognised by their values, so a row with a value that cannot be compared
@@ -25,6 +25,7 @@
 mod book;
 mod ends;
 mod images;
+mod place;
 mod plot;
 mod reads;
 mod rewrite;
@@ -34,10 +35,12 @@ mod writes;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anchorite_model::{Level, TargetInfo};
 
 use crate::{Schema, Target, TargetError};
+use plot::Plot;
 
 /// A way to break isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,14 +210,14 @@ impl FromStr for Sabotage {
 
 /// The same target, with this fault in it.
 pub fn sabotaged(target: &dyn Target, sabotage: Sabotage) -> Sabotaged<'_> {
-    Sabotaged { target, sabotage }
+    let plot = Plot::new(target.info().clone(), target.levels().to_vec(), sabotage);
+    Sabotaged { target, plot: Arc::new(plot) }
 }
 
-/// A target with a fault in it.
-#[derive(Clone, Copy)]
+/// A target with a fault in it. All sessions of its schemas together are one case at a time.
 pub struct Sabotaged<'t> {
     target: &'t dyn Target,
-    sabotage: Sabotage,
+    plot: Arc<Plot>,
 }
 
 impl Target for Sabotaged<'_> {
@@ -228,7 +231,7 @@ impl Target for Sabotaged<'_> {
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
         let schema = self.target.create_schema()?;
-        Ok(schema::wrap(schema, self.target, self.sabotage))
+        Ok(schema::wrap(&self.plot, schema))
     }
 }
 

@@ -1,9 +1,10 @@
-//! What the sessions of a sabotaged schema share: the book, and connections of the saboteur's own.
+//! What the sessions of a sabotaged target share: the book, and connections of the saboteur's own.
 //!
 //! Invariant: when control returns to the stage, no connection of the saboteur's holds a lock that a
 //! session of the case could wait for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use anchorite_model::sql::Dialect;
@@ -11,10 +12,9 @@ use anchorite_model::{DbError, Level, Product, Rows, TargetInfo};
 
 use super::Sabotage;
 use super::book::Book;
+use super::place::Place;
 use super::reads::Past;
-use crate::{
-    ConnectionId, Reply, Schema, Session, SessionOptions, Watcher, read_table, wait_readable,
-};
+use crate::{ConnectionId, Reply, Session, SessionOptions, Watcher, read_table, wait_readable};
 
 /// A session of the case: its wrapper and the saboteur use it in turns.
 pub(super) type SharedSession = Arc<Mutex<Box<dyn Session>>>;
@@ -26,19 +26,27 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// How long one wait for an answer lasts.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// Everything that belongs to one sabotaged schema.
+/// Everything that belongs to one sabotaged target.
 pub(super) struct Plot {
     pub sabotage: Sabotage,
     pub info: TargetInfo,
     pub levels: Vec<Level>,
     pub book: Mutex<Book>,
     /// Reads the committed state.
-    side: Mutex<Option<Box<dyn Session>>>,
+    side: Mutex<Option<Aside>>,
     /// Keeps a snapshot of the beginning of the overlap.
     pub past: Mutex<Past>,
-    watcher: Mutex<Option<Box<dyn Watcher>>>,
-    /// Dropped last.
-    pub schema: Mutex<Box<dyn Schema>>,
+    watcher: Mutex<Option<(String, Box<dyn Watcher>)>>,
+    places: Mutex<Vec<Weak<Place>>>,
+}
+
+/// A connection of the saboteur's own.
+pub(super) struct Aside {
+    pub session: Box<dyn Session>,
+    /// The schema that it was opened through, and ends with.
+    home: String,
+    /// The schema that it is in.
+    whereabouts: String,
 }
 
 /// A lock that a panic has poisoned is as good as any other: what it guards is looked at once more.
@@ -47,12 +55,7 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Plot {
-    pub(super) fn new(
-        schema: Box<dyn Schema>,
-        info: TargetInfo,
-        levels: Vec<Level>,
-        sabotage: Sabotage,
-    ) -> Self {
+    pub(super) fn new(info: TargetInfo, levels: Vec<Level>, sabotage: Sabotage) -> Self {
         Self {
             sabotage,
             info,
@@ -61,7 +64,7 @@ impl Plot {
             side: Mutex::default(),
             past: Mutex::default(),
             watcher: Mutex::default(),
-            schema: Mutex::new(schema),
+            places: Mutex::default(),
         }
     }
 
@@ -74,41 +77,78 @@ impl Plot {
         matches!(self.info.product, Product::Postgres | Product::Cockroach)
     }
 
-    /// Opens a connection of the saboteur's own.
-    pub(super) fn open(&self, level: Option<Level>) -> Option<Box<dyn Session>> {
-        let options = SessionOptions { name: "saboteur".to_owned(), level, lock_wait: LIMIT };
-        lock(&self.schema).open(&options).ok().map(|opened| opened.session)
+    pub(super) fn add_place(&self, place: &Arc<Place>) {
+        let mut places = lock(&self.places);
+        places.retain(|place| place.strong_count() > 0);
+        places.push(Arc::downgrade(place));
+    }
+
+    /// The schema that this statement moves its session into.
+    pub(super) fn entered_by(&self, sql: &str) -> Option<Arc<Place>> {
+        let places = lock(&self.places);
+        let mut alive = places.iter().filter_map(Weak::upgrade);
+        alive.find(|place| place.enter.as_deref() == Some(sql))
+    }
+
+    /// A schema is about to be dropped: connections that were opened through it end with it.
+    pub(super) fn remove_place(&self, name: &str) {
+        let belongs = |aside: &mut Aside| aside.home == name || aside.whereabouts == name;
+        lock(&self.side).take_if(belongs);
+        lock(&self.past).end_if(belongs);
+        lock(&self.watcher).take_if(|(home, _)| home == name);
+    }
+
+    /// Makes `aside` a connection that is in this schema.
+    pub(super) fn bring(&self, aside: &mut Option<Aside>, place: &Place, level: Option<Level>) {
+        if aside.as_ref().is_some_and(|aside| aside.whereabouts == place.name) {
+            return;
+        }
+        let moved = match (aside.as_mut(), &place.enter) {
+            (Some(aside), Some(enter)) => {
+                let session = aside.session.as_mut();
+                let moved = self.execute(place, session, enter).is_ok();
+                place.name.clone_into(&mut aside.whereabouts);
+                moved
+            }
+            _ => false,
+        };
+        if !moved {
+            let options = SessionOptions { name: "saboteur".to_owned(), level, lock_wait: LIMIT };
+            let opened = lock(&place.schema).open(&options).ok();
+            *aside = opened.map(|opened| Aside {
+                session: opened.session,
+                home: place.name.clone(),
+                whereabouts: place.name.clone(),
+            });
+        }
     }
 
     /// Asks the committed state; an error if it cannot be asked at once.
-    pub(super) fn ask_committed(&self, sql: &str) -> Reply {
+    pub(super) fn ask_committed(&self, place: &Place, sql: &str) -> Reply {
         let mut side = lock(&self.side);
-        if side.is_none() {
-            *side = self.open(None);
-        }
+        self.bring(&mut side, place, None);
         match side.as_mut() {
-            Some(session) => self.execute(session.as_mut(), sql),
-            None => Err(DbError::connection_lost("no connection of its own")),
+            Some(aside) => self.execute(place, aside.session.as_mut(), sql),
+            None => Err(DbError::connection_lost("the saboteur has no connection")),
         }
     }
 
     /// The committed rows of every table; `None` if they cannot be read at once.
-    pub(super) fn committed_state(&self) -> Option<Vec<(String, Rows)>> {
-        // Also opens the connection.
-        self.ask_committed("SELECT 1").ok()?;
+    pub(super) fn committed_state(&self, place: &Place) -> Option<Vec<(String, Rows)>> {
         let mut side = lock(&self.side);
-        let mut session = Prompt { plot: self, session: side.as_mut()?.as_mut(), reply: None };
-        let schema = lock(&self.schema);
-        let tables = schema.tables(&mut session, LIMIT).ok()?;
+        self.bring(&mut side, place, None);
+        let session = side.as_mut()?.session.as_mut();
+        let mut session = Prompt { plot: self, place, session, reply: None };
+        let tables = lock(&place.schema).tables(&mut session, LIMIT).ok()?;
         let read = |table: String| {
-            let rows = read_table(&mut session, &schema.quote(&table), LIMIT).ok()?;
+            let rows = read_table(&mut session, &place.quote(&table), LIMIT).ok()?;
             Some((table, rows))
         };
         tables.into_iter().map(read).collect()
     }
 
     /// Executes a statement that must not wait for a lock: one that does is cancelled.
-    pub(super) fn execute(&self, session: &mut dyn Session, sql: &str) -> Reply {
+    pub(super) fn execute(&self, place: &Place, session: &mut dyn Session, sql: &str) -> Reply {
         session.submit(sql);
         let start = Instant::now();
         let mut cancelled = false;
@@ -117,13 +157,13 @@ impl Plot {
                 return reply;
             }
             let elapsed = start.elapsed();
-            let overdue = elapsed >= LIMIT || self.is_waiting(session, elapsed);
+            let overdue = elapsed >= LIMIT || self.is_waiting(place, session, elapsed);
             if overdue && !cancelled {
                 session.cancel();
                 cancelled = true;
             }
             if elapsed >= LIMIT + LIMIT {
-                return Err(DbError::connection_lost("it does not answer"));
+                return Err(DbError::connection_lost("the saboteur got no answer"));
             }
             match session.fd() {
                 Some(fd) => wait_readable(&[fd], SLICE),
@@ -132,24 +172,29 @@ impl Plot {
         }
     }
 
-    fn is_waiting(&self, session: &dyn Session, silent_for: Duration) -> bool {
+    fn is_waiting(&self, place: &Place, session: &dyn Session, silent_for: Duration) -> bool {
         // An engine in this process knows at once.
         if session.fd().is_some() && silent_for < SILENCE {
             return false;
         }
         let mut watcher = lock(&self.watcher);
+        // Where sessions cannot move, a watcher sees only its own schema.
+        watcher.take_if(|(home, _)| place.enter.is_none() && *home != place.name);
         if watcher.is_none() {
-            *watcher = lock(&self.schema).watcher().ok();
+            // The schema is locked by whoever lists its tables: then the time limit has to do.
+            let Ok(schema) = place.schema.try_lock() else { return false };
+            *watcher = schema.watcher().ok().map(|watcher| (place.name.clone(), watcher));
         }
         let id: ConnectionId = session.id();
-        let waits = watcher.as_mut().map(|watcher| watcher.waits(&[id], &[id]));
+        let waits = watcher.as_mut().map(|(_, watcher)| watcher.waits(&[id], &[id]));
         matches!(waits, Some(Ok(waits)) if !waits.is_empty())
     }
 }
 
-/// A session whose statements do not wait, for [`Schema::tables`].
+/// A session whose statements do not wait, for [`crate::Schema::tables`].
 struct Prompt<'a> {
     plot: &'a Plot,
+    place: &'a Place,
     session: &'a mut dyn Session,
     reply: Option<Reply>,
 }
@@ -160,14 +205,14 @@ impl Session for Prompt<'_> {
     }
 
     fn submit(&mut self, sql: &str) {
-        self.reply = Some(self.plot.execute(self.session, sql));
+        self.reply = Some(self.plot.execute(self.place, self.session, sql));
     }
 
     fn poll(&mut self) -> Option<Reply> {
         self.reply.take()
     }
 
-    fn fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use anchorite_model::{Answer, Level, Product, Rows};
 
 use super::Sabotage;
-use super::plot::{Plot, SharedSession, lock};
+use super::place::Place;
+use super::plot::{Aside, Plot, SharedSession, lock};
 use super::session::SabotagedSession;
 use crate::{Reply, Session};
 
@@ -17,13 +18,22 @@ const SAVEPOINT: &str = "anchorite_read";
 /// A connection that keeps a snapshot of the beginning of the overlap.
 #[derive(Default)]
 pub(super) struct Past {
-    session: Option<Box<dyn Session>>,
+    aside: Option<Aside>,
     open: bool,
+}
+
+impl Past {
+    /// Ends the connection, if it is one of those.
+    pub(super) fn end_if(&mut self, is_one: impl FnOnce(&mut Aside) -> bool) {
+        if self.aside.take_if(is_one).is_some() {
+            self.open = false;
+        }
+    }
 }
 
 impl Plot {
     /// Takes a snapshot that holds no lock. SQLite has such a thing only with a write-ahead log.
-    pub(super) fn keep_the_past(&self) {
+    pub(super) fn keep_the_past(&self, place: &Place) {
         let (level, begin, touch) = match self.info.product {
             Product::Sqlite if self.info.variant == "wal" => {
                 (None, "BEGIN", Some("SELECT count(*) FROM sqlite_schema"))
@@ -36,36 +46,33 @@ impl Plot {
             }
         };
         let mut past = lock(&self.past);
-        if past.session.is_none() {
-            past.session = self.open(level);
-        }
-        let Some(session) = past.session.as_mut() else { return };
+        self.bring(&mut past.aside, place, level);
+        let Some(aside) = past.aside.as_mut() else { return };
         let mut statements = [Some(begin), touch].into_iter().flatten();
-        past.open = statements.all(|sql| self.execute(session.as_mut(), sql).is_ok());
+        past.open = statements.all(|sql| self.execute(place, aside.session.as_mut(), sql).is_ok());
     }
 
     /// Asks the snapshot, once: afterwards it is gone, and with it the metadata locks of the read.
-    fn ask_the_past(&self, sql: &str) -> Option<Answer> {
+    fn ask_the_past(&self, place: &Place, sql: &str) -> Option<Answer> {
         let answer = {
             let mut past = lock(&self.past);
             let open = past.open;
-            let session = past.session.as_mut().filter(|_| open)?;
-            self.execute(session.as_mut(), sql).ok()
+            let aside = past.aside.as_mut().filter(|_| open)?;
+            self.execute(place, aside.session.as_mut(), sql).ok()
         };
-        self.forget_the_past();
+        self.forget_the_past(place);
         answer
     }
 
     /// Lets the snapshot go.
-    pub(super) fn forget_the_past(&self) {
+    pub(super) fn forget_the_past(&self, place: &Place) {
         let mut past = lock(&self.past);
         if std::mem::take(&mut past.open)
-            && let Some(session) = past.session.as_mut()
+            && let Some(aside) = past.aside.as_mut()
+            && self.execute(place, aside.session.as_mut(), "ROLLBACK").is_err()
         {
             // A connection that cannot even roll back is replaced by a new one.
-            if self.execute(session.as_mut(), "ROLLBACK").is_err() {
-                past.session = None;
-            }
+            past.aside = None;
         }
     }
 }
@@ -87,14 +94,14 @@ impl SabotagedSession {
         let wrong = match self.plot.sabotage {
             Sabotage::DirtyRead => return self.dirty_answer(honest),
             Sabotage::NonRepeatableRead if transaction.open && reads_only => {
-                self.plot.ask_committed(&self.sql).ok().filter(same_count)
+                self.ask_committed(&self.sql).ok().filter(same_count)
             }
             Sabotage::Phantom if transaction.open && reads_only => {
-                self.plot.ask_committed(&self.sql).ok().filter(|wrong| !same_count(wrong))
+                self.ask_committed(&self.sql).ok().filter(|wrong| !same_count(wrong))
             }
-            Sabotage::OwnWriteInvisible if !reads_only => self.plot.ask_committed(&self.sql).ok(),
+            Sabotage::OwnWriteInvisible if !reads_only => self.ask_committed(&self.sql).ok(),
             Sabotage::StaleSnapshot if reads_only && self.others_committed() => {
-                self.plot.ask_the_past(&self.sql)
+                self.plot.ask_the_past(&self.place(), &self.sql)
             }
             Sabotage::RowMissed => without_last_row(honest),
             _ => None,
@@ -114,19 +121,20 @@ impl SabotagedSession {
             .filter(|other| other.transaction.open && other.transaction.writes > 0)
             .map(|other| Arc::clone(&other.session))
             .collect();
-        let ask = |writer: SharedSession| self.ask_through(lock(&writer).as_mut());
+        let place = self.place();
+        let ask = |writer: SharedSession| self.ask_through(&place, lock(&writer).as_mut());
         writers.into_iter().filter_map(ask).find(|dirty| differs(dirty, honest))
     }
 
     /// Asks over another session's connection; an error there must not abort its transaction.
-    fn ask_through(&self, other: &mut dyn Session) -> Option<Answer> {
+    fn ask_through(&self, place: &Place, other: &mut dyn Session) -> Option<Answer> {
         if !self.plot.errors_abort() {
-            return self.plot.execute(other, &self.sql).ok();
+            return self.plot.execute(place, other, &self.sql).ok();
         }
-        self.plot.execute(other, &format!("SAVEPOINT {SAVEPOINT}")).ok()?;
-        let answer = self.plot.execute(other, &self.sql).ok();
+        self.plot.execute(place, other, &format!("SAVEPOINT {SAVEPOINT}")).ok()?;
+        let answer = self.plot.execute(place, other, &self.sql).ok();
         for undo in ["ROLLBACK TO SAVEPOINT", "RELEASE SAVEPOINT"] {
-            self.plot.execute(other, &format!("{undo} {SAVEPOINT}")).ok()?;
+            self.plot.execute(place, other, &format!("{undo} {SAVEPOINT}")).ok()?;
         }
         answer
     }

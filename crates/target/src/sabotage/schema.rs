@@ -1,4 +1,6 @@
 //! A schema whose sessions are sabotaged, and a watcher that may let a waiter through.
+//!
+//! The caretaker of kept tables is no part of any case: it is the honest one.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,33 +8,32 @@ use std::time::Duration;
 use anchorite_model::{DbError, Level, SessionInfo};
 
 use super::Sabotage;
-use super::plot::{Plot, lock};
+use super::place::Place;
+use super::plot::{Plot, SharedSession, lock};
 use super::session::SabotagedSession;
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
     Upkeep, Watcher,
+    ConnectionId, OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Wait,
+    Watcher,
 };
 
-/// Wraps a schema that was just created on `target`.
-pub(super) fn wrap(
-    schema: Box<dyn Schema>,
-    target: &dyn Target,
-    sabotage: Sabotage,
-) -> Box<dyn Schema> {
-    let name = schema.name().to_owned();
-    let plot = Plot::new(schema, target.info().clone(), target.levels().to_vec(), sabotage);
-    Box::new(SabotagedSchema { name, plot: Arc::new(plot) })
+/// Wraps a schema that was just created on the target.
+pub(super) fn wrap(plot: &Arc<Plot>, schema: Box<dyn Schema>) -> Box<dyn Schema> {
+    let place = Place::new(schema);
+    plot.add_place(&place);
+    Box::new(SabotagedSchema { plot: Arc::clone(plot), place })
 }
 
 struct SabotagedSchema {
-    name: String,
     plot: Arc<Plot>,
+    place: Arc<Place>,
 }
 
 impl SabotagedSchema {
     /// The session, or one that runs at a weaker level than it says.
     fn open_inner(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
-        let schema = lock(&self.plot.schema);
+        let schema = lock(&self.place.schema);
         let honest = schema.open(options)?;
         if self.plot.sabotage != Sabotage::WriteSkew {
             return Ok(honest);
@@ -58,25 +59,33 @@ impl SabotagedSchema {
 
 impl Schema for SabotagedSchema {
     fn name(&self) -> &str {
-        &self.name
+        &self.place.name
     }
 
     fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
         let opened = self.open_inner(options)?;
         let id = opened.session.id();
         let session = Arc::new(Mutex::new(opened.session));
-        let key = lock(&self.plot.book).join(id, Arc::clone(&session));
+        let key = lock(&self.plot.book).join(id, Arc::clone(&session), Arc::clone(&self.place));
         let session = SabotagedSession::new(Arc::clone(&self.plot), key, id, session);
         Ok(OpenedSession { session: Box::new(session), level_read_back: opened.level_read_back })
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
-        let watcher = lock(&self.plot.schema).watcher()?;
+        let watcher = lock(&self.place.schema).watcher()?;
         Ok(Box::new(SabotagedWatcher { plot: Arc::clone(&self.plot), watcher }))
     }
 
     fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
-        lock(&self.plot.schema).hold_still()
+        lock(&self.place.schema).hold_still()
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        lock(&self.place.schema).upkeep()
+    }
+
+    fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
+        lock(&self.place.schema).caretaker(lock_wait)
     }
 
     /// Sessions stay where the plot knows them, so nothing is moved between schemas.
@@ -89,11 +98,17 @@ impl Schema for SabotagedSchema {
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
-        lock(&self.plot.schema).tables(session, limit)
+        lock(&self.place.schema).tables(session, limit)
     }
 
     fn quote(&self, name: &str) -> String {
-        lock(&self.plot.schema).quote(name)
+        lock(&self.place.schema).quote(name)
+    }
+}
+
+impl Drop for SabotagedSchema {
+    fn drop(&mut self) {
+        self.plot.remove_place(&self.place.name);
     }
 }
 
@@ -109,21 +124,22 @@ impl SabotagedWatcher {
         if self.plot.sabotage != Sabotage::LockNotTaken || lock(&self.plot.book).acted {
             return false;
         }
-        let Some(holder) = waits.iter().find_map(|wait| self.robbed(wait)) else { return false };
+        let robbed = waits.iter().find_map(|wait| self.robbed(wait));
+        let Some((holder, place)) = robbed else { return false };
         lock(&self.plot.book).acted = true;
         let mut holder = lock(&holder);
-        self.plot.execute(holder.as_mut(), "COMMIT").is_ok()
-            && self.plot.execute(holder.as_mut(), "BEGIN").is_ok()
+        self.plot.execute(&place, holder.as_mut(), "COMMIT").is_ok()
+            && self.plot.execute(&place, holder.as_mut(), "BEGIN").is_ok()
     }
 
     /// The only holder of the lock, if it can be committed without anybody noticing at once.
-    fn robbed(&self, wait: &Wait) -> Option<super::plot::SharedSession> {
+    fn robbed(&self, wait: &Wait) -> Option<(SharedSession, Arc<Place>)> {
         let [holder] = wait.blockers.as_deref()? else { return None };
         let book = lock(&self.plot.book);
         let entry = book.entries.iter().find(|entry| entry.id == *holder && !entry.busy)?;
         let transaction = entry.transaction;
         let possible = transaction.open && !transaction.failed && !transaction.has_savepoint;
-        possible.then(|| Arc::clone(&entry.session))
+        possible.then(|| (Arc::clone(&entry.session), Arc::clone(&entry.place)))
     }
 }
 

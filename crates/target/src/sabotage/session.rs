@@ -11,6 +11,7 @@ use anchorite_model::{Rows, StatementKind};
 
 use super::Sabotage;
 use super::book::{Key, Transaction};
+use super::place::Place;
 use super::plot::{Plot, SharedSession, lock};
 use crate::{ConnectionId, Reply};
 
@@ -98,9 +99,19 @@ impl SabotagedSession {
         lock(&self.plot.book).acted = true;
     }
 
+    /// The schema that the session is in.
+    pub(super) fn place(&self) -> Arc<Place> {
+        lock(&self.plot.book).place(self.key)
+    }
+
     /// Executes a statement on this session that must not wait.
     pub(super) fn execute(&self, sql: &str) -> Reply {
-        self.plot.execute(lock(&self.session).as_mut(), sql)
+        self.plot.execute(&self.place(), lock(&self.session).as_mut(), sql)
+    }
+
+    /// Asks the committed state; an error if it cannot be asked at once.
+    pub(super) fn ask_committed(&self, sql: &str) -> Reply {
+        self.plot.ask_committed(&self.place(), sql)
     }
 
     fn before(&mut self) -> Act {
@@ -143,13 +154,17 @@ impl crate::Session for SabotagedSession {
     fn submit(&mut self, sql: &str) {
         sql.clone_into(&mut self.sql);
         self.kind = StatementKind::of(sql);
+        let entered = self.plot.entered_by(sql);
         let overlap_begins = {
             let mut book = lock(&self.plot.book);
+            if let Some(place) = entered {
+                book.move_to(self.key, place);
+            }
             book.enter(self.key);
             !book.any_open() && self.kind == StatementKind::Begin
         };
         if overlap_begins && self.plot.sabotage == Sabotage::StaleSnapshot {
-            self.plot.keep_the_past();
+            self.plot.keep_the_past(&self.place());
         }
         let send = match self.before() {
             Act::Send(send, after) => {
@@ -182,7 +197,7 @@ impl crate::Session for SabotagedSession {
             !book.any_open()
         };
         if nothing_open {
-            self.plot.forget_the_past();
+            self.plot.forget_the_past(&self.place());
         }
         Some(reply)
     }
@@ -195,6 +210,10 @@ impl crate::Session for SabotagedSession {
 
     fn cancel(&mut self) {
         lock(&self.session).cancel();
+    }
+
+    fn takes_several(&self) -> bool {
+        lock(&self.session).takes_several()
     }
 }
 

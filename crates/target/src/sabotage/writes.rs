@@ -56,17 +56,16 @@ impl SabotagedSession {
     fn skip_a_row(&self) -> Option<Act> {
         let dialect = self.plot.dialect();
         let statement = RowStatement::read(&self.sql, dialect)?;
-        let rows = self.plot.ask_committed(&statement.select()).ok()?.results.pop()?;
+        let rows = self.ask_committed(&statement.select()).ok()?.results.pop()?;
         let victim = rows.rows.iter().min()?;
-        let schema = lock(&self.plot.schema);
-        let columns = rows.columns.iter().map(|column| schema.quote(column));
+        let place = self.place();
+        let columns = rows.columns.iter().map(|column| place.quote(column));
         let is_victim = columns.zip(victim).map(|(column, value)| equals(&column, value, dialect));
         let exclude = format!("NOT ({})", is_victim.collect::<Vec<_>>().join(" AND "));
-        drop(schema);
         // Some values cannot be compared, or are not equal to themselves when written down.
         let others =
             format!("SELECT * FROM {}{}", statement.source, statement.where_also(&exclude));
-        let left = self.plot.ask_committed(&others).ok()?.results.pop()?;
+        let left = self.ask_committed(&others).ok()?.results.pop()?;
         if left.rows.len() >= rows.rows.len() {
             return None;
         }
@@ -102,9 +101,8 @@ impl SabotagedSession {
 
     fn restore(&self, image: &Image, statement: &RowStatement<'_>) -> Result<bool, DbError> {
         let dialect = self.plot.dialect();
-        let schema = lock(&self.plot.schema);
-        let columns: Vec<String> = image.columns.iter().map(|name| schema.quote(name)).collect();
-        drop(schema);
+        let place = self.place();
+        let columns: Vec<String> = image.columns.iter().map(|name| place.quote(name)).collect();
         let rows = columns.iter().zip(image.before.iter().zip(&image.after));
         let changes: Vec<String> = rows
             .clone()
@@ -204,7 +202,7 @@ impl SabotagedSession {
         if self.plot.errors_abort() && self.execute(&back).is_err() {
             return Err(error);
         }
-        match self.plot.ask_committed(&self.sql) {
+        match self.ask_committed(&self.sql) {
             Ok(answer) => {
                 self.acted();
                 Ok(Answer { in_transaction: Some(true), ..answer })
