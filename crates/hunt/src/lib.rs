@@ -2,6 +2,7 @@
 //!
 //! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named.
 //! * [`learn`]: what a target rejects, so that the generator leaves it out.
+//! * [`selftest`]: faults are planted, and the oracles have to find them.
 //! * [`trial`]: one case is run once and judged by every oracle that was asked for.
 //! * [`campaign`]: many cases on many workers, until a budget is used up.
 //! * [`plan`]: which cases run where, in which order; [`tally`]: what is counted.
@@ -15,6 +16,7 @@ pub mod hash;
 pub mod plan;
 pub mod post;
 pub mod tally;
+pub mod selftest;
 pub mod trial;
 
 pub use campaign::{Audience, Ended, HuntOptions, Quarry, Stop, hunt};
@@ -22,4 +24,5 @@ pub use finding::{Effort, Investigation, Suspect, investigate};
 pub use learn::learn;
 pub use post::{Keeper, Post};
 pub use tally::Tally;
+pub use selftest::SelfTest;
 pub use trial::{Trial, Tried};

@@ -49,6 +49,8 @@ pub(super) struct Book {
     last_key: Key,
     /// The sabotage has been carried out in this overlap.
     pub acted: bool,
+    /// How often it has been carried out in all.
+    pub acts: u64,
     /// Who has committed changes in this overlap.
     pub committed: Vec<Key>,
     /// Rows that were changed by those commits.
@@ -95,6 +97,12 @@ impl Book {
 
     pub(super) fn others(&self, key: Key) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.key != key)
+    }
+
+    /// The sabotage is carried out.
+    pub(super) fn act(&mut self) {
+        self.acted = true;
+        self.acts += 1;
     }
 
     /// Whether any session has a transaction open.

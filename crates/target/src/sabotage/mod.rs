@@ -40,7 +40,7 @@ use std::sync::Arc;
 use anchorite_model::{Level, TargetInfo};
 
 use crate::{Schema, Target, TargetError};
-use plot::Plot;
+use plot::{Plot, lock};
 
 /// A way to break isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -175,6 +175,11 @@ impl Sabotage {
         )
     }
 
+    /// Whether it is always on, instead of acting now and then.
+    pub const fn is_always_on(self) -> bool {
+        matches!(self, Self::WriteSkew)
+    }
+
     /// Whether it can show at this level; `None` = a level that is not known by name.
     pub fn applies(self, level: Option<Level>) -> bool {
         match self {
@@ -218,6 +223,13 @@ pub fn sabotaged(target: &dyn Target, sabotage: Sabotage) -> Sabotaged<'_> {
 pub struct Sabotaged<'t> {
     target: &'t dyn Target,
     plot: Arc<Plot>,
+}
+
+impl Sabotaged<'_> {
+    /// How often the sabotage has acted so far. One that is always on is not counted.
+    pub fn acts(&self) -> u64 {
+        lock(&self.plot.book).acts
+    }
 }
 
 impl Target for Sabotaged<'_> {

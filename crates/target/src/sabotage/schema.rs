@@ -126,7 +126,7 @@ impl SabotagedWatcher {
         }
         let robbed = waits.iter().find_map(|wait| self.robbed(wait));
         let Some((holder, place)) = robbed else { return false };
-        lock(&self.plot.book).acted = true;
+        lock(&self.plot.book).act();
         let mut holder = lock(&holder);
         self.plot.execute(&place, holder.as_mut(), "COMMIT").is_ok()
             && self.plot.execute(&place, holder.as_mut(), "BEGIN").is_ok()

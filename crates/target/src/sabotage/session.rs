@@ -96,7 +96,7 @@ impl SabotagedSession {
 
     /// The sabotage has acted.
     pub(super) fn acted(&self) {
-        lock(&self.plot.book).acted = true;
+        lock(&self.plot.book).act();
     }
 
     /// The schema that the session is in.

@@ -1,0 +1,335 @@
+//! Would we notice? Faults are planted on purpose, and the oracles have to find them.
+//!
+//! Idea: each case is run honestly once, and judged: whatever an oracle complains about there is a false alarm (or
+//! a real bug of the server). Then each sabotage has its turn on a wrapper around the same target: where it changed an
+//! answer or the final state, compared with the honest run, a fault is *planted*; where the oracle
+//! calls the sabotaged run a violation, it is *found*. Rehearsals run on the sabotaged target too, as they
+//! would on a server with that fault. Allowed and undecided are misses.
+//!
+//! Assumption: a run repeats. A difference counts only if the sabotage acted in that run.
+//! Blind spot: faults that are not in the list.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anchorite_claims::Claims;
+use anchorite_judge::Oracle;
+use anchorite_model::{
+    Answer, Case, Ending, ErrorClass, Level, Outcome, Rows, Run, TargetInfo, Verdict,
+};
+use anchorite_stage::{Arena, RunOptions, Runner, StageError};
+use anchorite_target::sabotage::{Sabotage, sabotaged};
+use anchorite_target::{Target, TargetError};
+
+use crate::Trial;
+
+/// What is tested, and how much.
+pub struct SelfTest<'a> {
+    /// Where.
+    pub target: &'a dyn Target,
+    /// The level of all sessions; `None` = the target's default.
+    pub level: Option<Level>,
+    /// Whose eyes are tested.
+    pub oracles: &'a [Oracle],
+    /// The cases, in order.
+    pub cases: &'a [Case],
+    /// No sabotage is planted more often than this: a share needs no more.
+    pub plants: u64,
+    /// How many sabotages have their turn at the same time.
+    pub jobs: usize,
+    /// How cases are run.
+    pub options: RunOptions,
+    /// Told how many more runs are done, of [`SelfTest::runs`].
+    pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+/// What came of it at one target and level.
+#[derive(Debug, Clone)]
+pub struct Findings {
+    /// Where.
+    pub target: TargetInfo,
+    /// The level as it was asked for, or read back.
+    pub level: String,
+    /// One per oracle and sabotage.
+    pub planted: Vec<Planted>,
+    /// One per oracle.
+    pub honest: Vec<Honest>,
+}
+
+/// One oracle and one sabotage.
+#[derive(Debug, Clone)]
+pub struct Planted {
+    /// Who had to find it.
+    pub oracle: Oracle,
+    /// What was planted.
+    pub sabotage: Sabotage,
+    /// Whether the oracle says that it can see this.
+    pub declared: bool,
+    /// Cases in which it changed an answer or the final state.
+    pub planted: u64,
+    /// Cases in which the oracle called it a violation.
+    pub found: u64,
+    /// Misses: the oracle took it for a documented exception.
+    pub allowed: u64,
+    /// Misses: the oracle could not decide.
+    pub undecided: u64,
+    /// The number of the first case in which it was found.
+    pub first_found_at_case: Option<u64>,
+    /// The number of the first case in which it was planted and not found.
+    pub first_missed_at_case: Option<u64>,
+}
+
+/// One oracle without any sabotage.
+#[derive(Debug, Clone)]
+pub struct Honest {
+    /// Who judged.
+    pub oracle: Oracle,
+    /// Cases that ran.
+    pub cases: u64,
+    /// Violations, although nobody did anything.
+    pub false_alarms: u64,
+    /// Documented exceptions.
+    pub allowed: u64,
+    /// Not decided.
+    pub undecided: u64,
+    /// The number of the first case with a false alarm, and what the oracle says about it.
+    pub first_false_alarm: Option<(u64, Vec<String>)>,
+}
+
+/// Whether an oracle says that it can see a sabotage at a level.
+pub fn declares(oracle: Oracle, sabotage: Sabotage, level: Option<Level>) -> bool {
+    match oracle {
+        // Reads are compared only where the level promises them to be serializable.
+        Oracle::FinalState => sabotage.changes_final_state() || level == Some(Level::Serializable),
+    }
+}
+
+impl Planted {
+    /// Whether the oracle missed, in all cases, what it says it can see.
+    pub fn is_blind(&self) -> bool {
+        self.declared && self.planted > 0 && self.found == 0
+    }
+}
+
+impl Findings {
+    /// Whether the test failed: a false alarm, or an oracle that is blind where it should see.
+    pub fn failed(&self) -> bool {
+        self.honest.iter().any(|line| line.false_alarms > 0)
+            || self.planted.iter().any(Planted::is_blind)
+    }
+}
+
+/// What a run showed to its sessions and left in its tables; order of rows and times do not count.
+#[derive(Debug, PartialEq, Eq)]
+struct Shown {
+    answers: Vec<(usize, Option<Seen>)>,
+    final_state: Vec<(String, Rows)>,
+}
+
+/// One answer.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    Rows(Vec<Rows>, Option<u64>),
+    Error(ErrorClass, bool),
+}
+
+impl Shown {
+    fn by(run: &Run) -> Self {
+        let sorted = |rows: &Rows| {
+            let mut rows = rows.clone();
+            rows.rows.sort();
+            rows
+        };
+        let seen = |answer: &Answer| {
+            Some(Seen::Rows(answer.results.iter().map(sorted).collect(), answer.affected))
+        };
+        let mut answers: Vec<(usize, Option<Seen>)> = run
+            .events
+            .iter()
+            .filter_map(|event| match &event.outcome {
+                Outcome::Ok(answer) | Outcome::Resumed(answer) => Some((event.n, seen(answer))),
+                Outcome::Error(error) => {
+                    Some((event.n, Some(Seen::Error(error.class, error.transaction_gone))))
+                }
+                Outcome::Skipped { .. } => Some((event.n, None)),
+                Outcome::Blocked { .. } => None,
+            })
+            .collect();
+        answers.sort_by_key(|(n, _)| *n);
+        let tables = run.final_state.iter().map(|(table, rows)| (table.clone(), sorted(rows)));
+        Self { answers, final_state: tables.collect() }
+    }
+}
+
+/// The honest runs.
+struct Baseline {
+    /// By the case's place; `None`: the target cannot run the case.
+    shown: Vec<Option<Shown>>,
+    level: Option<Level>,
+    words: String,
+    honest: Vec<Honest>,
+}
+
+impl SelfTest<'_> {
+    /// How many runs there will be at most, rehearsals not counted.
+    pub fn runs(&self) -> u64 {
+        self.cases.len() as u64 * (1 + self.sabotages(self.level).len() as u64)
+    }
+
+    fn sabotages(&self, level: Option<Level>) -> Vec<Sabotage> {
+        Sabotage::ALL.into_iter().filter(|sabotage| sabotage.applies(level)).collect()
+    }
+
+    /// Runs everything.
+    pub fn hold(&self) -> Result<Findings, StageError> {
+        let baseline = self.baseline()?;
+        let sabotages = self.sabotages(baseline.level.or(self.level));
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<(usize, Vec<Planted>)>> = Mutex::default();
+        let work = || -> Result<(), StageError> {
+            loop {
+                let turn = next.fetch_add(1, Ordering::Relaxed);
+                let Some(sabotage) = sabotages.get(turn) else { return Ok(()) };
+                let planted = self.plant(*sabotage, &baseline)?;
+                done.lock().expect("no worker panics").push((turn, planted));
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
+        })?;
+        let mut done = done.into_inner().expect("no worker panics");
+        done.sort_by_key(|(turn, _)| *turn);
+        Ok(Findings {
+            target: self.target.info().clone(),
+            level: baseline.words,
+            planted: done.into_iter().flat_map(|(_, planted)| planted).collect(),
+            honest: baseline.honest,
+        })
+    }
+
+    fn trial(&self) -> Trial<'_> {
+        let claims = Claims::for_product(self.target.info().product);
+        Trial { claims, oracles: self.oracles, strict: false }
+    }
+
+    fn baseline(&self) -> Result<Baseline, StageError> {
+        let mut runner = Arena::new(self.target, self.options.clone())?;
+        let new = |oracle: &Oracle| Honest {
+            oracle: *oracle,
+            cases: 0,
+            false_alarms: 0,
+            allowed: 0,
+            undecided: 0,
+            first_false_alarm: None,
+        };
+        let honest = self.oracles.iter().map(new).collect();
+        let mut baseline =
+            Baseline { shown: Vec::new(), level: self.level, words: String::new(), honest };
+        for (number, case) in (0..).zip(self.cases) {
+            (self.progress)(1);
+            let Some(run) = self.run(&mut runner, case)? else {
+                baseline.shown.push(None);
+                continue;
+            };
+            baseline.shown.push(Some(Shown::by(&run)));
+            if baseline.words.is_empty()
+                && let Some(session) = run.sessions.first()
+            {
+                baseline.level = self.level.or_else(|| session.effective_level());
+                let name = baseline.level.map(|level| level.name().to_owned());
+                baseline.words = name.unwrap_or_else(|| session.level_read_back.clone());
+            }
+            let tried = self.trial().judge(&mut runner, run)?;
+            for (line, judgement) in baseline.honest.iter_mut().zip(tried.judgements) {
+                line.note(number, judgement.verdict);
+            }
+        }
+        Ok(baseline)
+    }
+
+    fn plant(&self, sabotage: Sabotage, baseline: &Baseline) -> Result<Vec<Planted>, StageError> {
+        let target = sabotaged(self.target, sabotage);
+        let mut runner = Arena::new(&target, self.options.clone())?;
+        let new = |oracle: &Oracle| Planted {
+            oracle: *oracle,
+            sabotage,
+            declared: declares(*oracle, sabotage, baseline.level),
+            planted: 0,
+            found: 0,
+            allowed: 0,
+            undecided: 0,
+            first_found_at_case: None,
+            first_missed_at_case: None,
+        };
+        let mut lines: Vec<Planted> = self.oracles.iter().map(new).collect();
+        let mut planted = 0;
+        let mut left = self.cases.len() as u64;
+        for (number, (case, honest)) in (0..).zip(self.cases.iter().zip(&baseline.shown)) {
+            if planted >= self.plants {
+                break;
+            }
+            (self.progress)(1);
+            left -= 1;
+            let Some(honest) = honest else { continue };
+            let acts = target.acts();
+            let Some(run) = self.run(&mut runner, case)? else { continue };
+            let acted = sabotage.is_always_on() || target.acts() > acts;
+            if !acted || Shown::by(&run) == *honest {
+                continue;
+            }
+            planted += 1;
+            let tried = self.trial().judge(&mut runner, run)?;
+            for (line, judgement) in lines.iter_mut().zip(tried.judgements) {
+                line.note(number, &judgement.verdict);
+            }
+        }
+        (self.progress)(left);
+        Ok(lines)
+    }
+
+    /// Runs a case; `None` if the target cannot set it up.
+    fn run(&self, runner: &mut dyn Runner, case: &Case) -> Result<Option<Run>, StageError> {
+        match runner.run(case, self.level) {
+            Ok(Run { ending: Ending::TargetLost(reason), target, .. }) => {
+                let endpoint = target.to_string();
+                Err(TargetError::Connect { endpoint, reason }.into())
+            }
+            Ok(run) => Ok(Some(run)),
+            Err(StageError::Setup { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Honest {
+    fn note(&mut self, number: u64, verdict: Verdict) {
+        self.cases += 1;
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Violation { because, .. } => {
+                self.false_alarms += 1;
+                self.first_false_alarm.get_or_insert((number, because));
+            }
+            Verdict::Allowed { .. } => self.allowed += 1,
+            Verdict::Undecided { .. } => self.undecided += 1,
+        }
+    }
+}
+
+impl Planted {
+    fn note(&mut self, number: u64, verdict: &Verdict) {
+        self.planted += 1;
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Violation { .. } => {
+                self.found += 1;
+                self.first_found_at_case.get_or_insert(number);
+                return;
+            }
+            Verdict::Allowed { .. } => self.allowed += 1,
+            Verdict::Undecided { .. } => self.undecided += 1,
+        }
+        self.first_missed_at_case.get_or_insert(number);
+    }
+}
