@@ -9,7 +9,7 @@ use anchorite_claims::Claims;
 use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
 use anchorite_model::{Finding, Level, Origin, Signature};
 use anchorite_reduce::{Shape, known};
-use anchorite_stage::{FreshTables, RunOptions};
+use anchorite_stage::{Arena, FreshTables, RunOptions};
 use anchorite_target::Target;
 use anyhow::Context;
 use clap::Args;
@@ -113,7 +113,7 @@ fn reduce(
     // A finding that rests on an exception was found strictly, so that is how it is looked for.
     let excepted = subject.signature.as_ref().is_some_and(|found| found.exception.is_some());
     let trial = Trial { claims, oracles: &oracles, strict: arguments.strict || excepted };
-    let mut fast = FreshTables { target, options: options.clone() };
+    let mut fast = Arena::new(target, options.clone())?;
     let mut fresh = FreshTables { target, options: options.clone() };
     let suspect = Suspect {
         case: &subject.case,

@@ -20,11 +20,13 @@ use anchorite_model::sql::Dialect;
 use anchorite_model::{
     Blocker, Case, Event, Level, Outcome, Product, Run, Signature, StatementKind,
 };
-use sqlparser::ast::{Expr, Insert, OnConflictAction, OnInsert, SetExpr, Statement};
+use sqlparser::ast::{
+    BinaryOperator, Expr, Insert, OnConflictAction, OnInsert, SetExpr, Statement,
+};
 
 use crate::draft::{Draft, Line};
-use crate::schema::{self, Table, last_name};
-use crate::syntax::{columns_in, insert_table, relations};
+use crate::schema::{self, Table, column_name, last_name};
+use crate::syntax::{columns_in, conjuncts, insert_table, relations};
 
 /// The normalised shape of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +34,7 @@ pub struct Shape {
     /// For people: `innodb; t1: UPDATE moves primary key; t2: DELETE by scan, waits for t1`.
     text: String,
     /// The kinds of statements in it, for the readable part of a fingerprint.
-    kinds: Vec<&'static str>,
+    kinds: BTreeSet<&'static str>,
 }
 
 impl Shape {
@@ -52,20 +54,18 @@ impl Shape {
         let somebody_waits =
             events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }));
         let mut sessions: Vec<Vec<Item>> = vec![Vec::new(); draft.sessions.len()];
-        let mut kinds = Vec::new();
         for (at, line) in draft.lines.iter().enumerate() {
             let fate = Fate::of(events.iter().filter(|event| event.n == at + 1));
             let with_path = fate.waits_for.is_some() || !somebody_waits;
             let Some(words) = words(line, &tables, with_path, with_reads) else { continue };
-            if let Some(kind) = kind_name(&line.sentence.kind()).filter(|k| !kinds.contains(k)) {
-                kinds.push(kind);
-            }
-            let item = Item { words, fate };
+            let kind = kind_name(&line.sentence.kind()).unwrap_or_default();
+            let item = Item { words, kind, fate };
             if sessions[line.session].last() != Some(&item) {
                 sessions[line.session].push(item);
             }
         }
-        kinds.sort_unstable();
+        drop_mere_locks(&mut sessions);
+        let kinds: BTreeSet<&str> = sessions.iter().flatten().map(|item| item.kind).collect();
         Self { text: format!("{}; {}", family(product), canonical(&sessions)), kinds }
     }
 }
@@ -82,8 +82,8 @@ pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -
     let Signature { oracle, anomaly, exception } = signature;
     let exception = exception.as_deref().unwrap_or_default();
     let hash = hash(&format!("{}|{oracle}|{anomaly}|{exception}|{level}", shape.text));
-    let kinds = if shape.kinds.is_empty() { "case".to_owned() } else { shape.kinds.join("-") };
-    format!("{kinds}-{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+    let kinds: Vec<String> = shape.kinds.iter().map(|kind| kind.replace(' ', "-")).collect();
+    format!("{}-{:08x}", kinds.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
 /// FNV-1a: a fingerprint must be the same in every release, which the standard library's hash does not promise.
@@ -134,7 +134,29 @@ impl Fate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Item {
     words: String,
+    kind: &'static str,
     fate: Fate,
+}
+
+/// Whoever is waited for holds a lock; how it got it is noise where it also moves a key.
+fn drop_mere_locks(sessions: &mut [Vec<Item>]) {
+    let waited_for: BTreeSet<usize> = sessions
+        .iter()
+        .flatten()
+        .filter_map(|item| item.fate.waits_for.clone())
+        .flatten()
+        .collect();
+    for session in waited_for {
+        let items = &mut sessions[session];
+        let waits = items.iter().any(|item| item.fate.waits_for.is_some());
+        let moves = |item: &Item| item.words.contains(" moves ");
+        if !waits && items.iter().any(moves) {
+            items.retain(|item| {
+                moves(item) || !["UPDATE", "LOCKING SELECT"].contains(&item.words.as_str())
+            });
+            items.dedup();
+        }
+    }
 }
 
 /// The sessions as one text, numbered so that it is the smallest of all numberings; so it does not depend on who
@@ -263,7 +285,8 @@ fn conflict_clause(insert: &Insert) -> &'static str {
     }
 }
 
-/// By which kind of index a statement can find its rows.
+/// By which kind of index a statement can find its rows. A range of the primary key is a scan too: the table itself is in
+/// that order where the difference matters.
 fn path(tree: &Statement, tables: &[&Table]) -> Option<String> {
     let condition: Option<&Expr> = match tree {
         Statement::Update(update) => update.selection.as_ref(),
@@ -275,7 +298,30 @@ fn path(tree: &Statement, tables: &[&Table]) -> Option<String> {
         _ => return None,
     };
     let columns = condition.map(columns_in).unwrap_or_default();
-    Some(format!("by {}", key_kind(&columns, tables).unwrap_or("scan")))
+    let parts = condition.cloned().map(conjuncts).unwrap_or_default();
+    let points: BTreeSet<String> = parts.iter().filter_map(column_of_lookup).collect();
+    let primary = |column: &String| tables.iter().any(|table| table.primary.contains(column));
+    let kind = match key_kind(&columns, tables) {
+        Some(_) if points.iter().any(primary) => "primary key",
+        Some("primary key") => {
+            let others: BTreeSet<String> = columns.into_iter().filter(|c| !primary(c)).collect();
+            key_kind(&others, tables).unwrap_or("scan")
+        }
+        other => other.unwrap_or("scan"),
+    };
+    Some(format!("by {kind}"))
+}
+
+/// The column of a condition that names single values: `a = 1`, `a IN (1, 2)`.
+fn column_of_lookup(condition: &Expr) -> Option<String> {
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
+            column_name(left).or_else(|| column_name(right))
+        }
+        Expr::InList { expr, negated: false, .. } => column_name(expr),
+        Expr::Nested(inner) => column_of_lookup(inner),
+        _ => None,
+    }
 }
 
 /// The strongest kind of key that one of these columns belongs to.

@@ -1,0 +1,52 @@
+//! The files under `known/`: all of the repository are built in, and mistakes are told with their line.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anchorite_model::{Level, Product, TargetInfo};
+use anchorite_reduce::known::{KnownIssue, Standing, built_in};
+
+fn target(product: Product, version: &str) -> TargetInfo {
+    TargetInfo { product, version: version.to_owned(), variant: String::new() }
+}
+
+#[test]
+fn every_file_is_built_in_and_the_same() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../known");
+    let loaded = KnownIssue::load_folder(&folder).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(loaded, built_in());
+    let names: BTreeSet<&str> = loaded.iter().map(|issue| issue.name.as_str()).collect();
+    assert_eq!(names.len(), loaded.len());
+}
+
+#[test]
+fn an_entry_that_no_longer_shows_is_gone() {
+    let issue = built_in().iter().find(|issue| issue.name == "MDEV-26643").expect("an entry");
+    let rc = Some(Level::ReadCommitted);
+    let old = target(Product::Mariadb, "10.11.19-MariaDB");
+    assert_eq!(issue.standing(&old, rc, true), Standing::StillThere);
+    assert_eq!(issue.standing(&old, rc, false), Standing::Gone);
+    assert_eq!(issue.standing(&old, Some(Level::Serializable), false), Standing::SaysNothing);
+    let new = target(Product::Mariadb, "11.8.6-MariaDB");
+    assert_eq!(issue.standing(&new, rc, false), Standing::SaysNothing);
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    let good = "name = \"X\"\ntitle = \"x\"\nurl = \"https://example.org/x\"\nstatus = \"open\"\n\
+                case = \"x.case\"\nshapes = [\"*\"]\n[[affected]]\nproduct = \"mysql\"\n";
+    let parse =
+        |text: &str| KnownIssue::parse("x.toml", text, &mut |_| Ok("/* a */ SELECT 1;".to_owned()));
+    assert!(parse(good).is_ok());
+    let table = [
+        ("\"open\"", "\"perhaps\"", "x.toml:4: unknown status 'perhaps'"),
+        ("\"mysql\"", "\"oracle\"", "x.toml:8: unknown product 'oracle'"),
+        ("https://example.org/x", "somewhere", "x.toml:3: expected https://"),
+        ("shapes = [\"*\"]\n", "", "x.toml:1: expected fingerprints"),
+        ("title", "headline", "x.toml:2: unknown field `headline`"),
+    ];
+    for (from, to, message) in table {
+        let error = parse(&good.replace(from, to)).expect_err(message).to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
