@@ -111,3 +111,36 @@ fn parse(text: &str, dialect: Dialect) -> Option<Statement> {
     let only = statements.pop()?;
     statements.is_empty().then_some(only)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anchorite_generate::{Recipe, case};
+    use anchorite_model::Product;
+
+    /// What is left as text is reduced by tokens, which is worse; so there should be little of it.
+    #[test]
+    fn most_of_what_is_generated_has_a_tree() {
+        for product in Product::ALL {
+            let recipe = Recipe::new(product);
+            let cases: Vec<_> = (0..200).map(|number| case(&recipe, 1, number)).collect();
+            let steps = cases.iter().flat_map(|case| case.steps.iter().map(|s| &s.statement));
+            let all: Vec<&str> = cases
+                .iter()
+                .flat_map(|case| &case.setup)
+                .chain(steps)
+                .map(|statement| statement.sql.as_str())
+                .filter(|sql| {
+                    let kind = StatementKind::of(sql);
+                    let selects = matches!(kind, StatementKind::Select { .. });
+                    selects || kind.writes() || kind == StatementKind::Ddl
+                })
+                .collect();
+            let dialect = Dialect::of(product);
+            let texts: Vec<&&str> =
+                all.iter().filter(|sql| Sentence::read(sql, dialect).tree().is_none()).collect();
+            let share = texts.len() * 100 / all.len();
+            assert!(share < 3, "{product}: {share} % of {}, such as {:?}", all.len(), texts[0]);
+        }
+    }
+}

@@ -76,7 +76,7 @@ fn fine<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
     search.thin(literals::types)?;
     search.thin(clauses::clauses)?;
     search.thin(tokens::parts)?;
-    search.thin(statements::roll_backs)?;
+    search.thin(statements::controls)?;
     expressions::simplify(search)?;
     literals::simplify(search)?;
     schedule::calm(search)

@@ -55,11 +55,16 @@ pub(super) fn units(draft: &mut Draft, picker: &mut Picker<'_>) {
     draft.retain_lines(|at| !gone[at]);
 }
 
-/// ROLLBACK becomes COMMIT: one thing less to think about.
-pub(super) fn roll_backs(draft: &mut Draft, picker: &mut Picker<'_>) {
+/// ROLLBACK becomes COMMIT, and every way to begin a transaction BEGIN: less to think about.
+pub(super) fn controls(draft: &mut Draft, picker: &mut Picker<'_>) {
     for line in &mut draft.lines {
-        if line.sentence.kind() == (StatementKind::Rollback { chain: false }) && picker.goes() {
-            line.sentence.rewrite("COMMIT");
+        let simple = match line.sentence.kind() {
+            StatementKind::Rollback { chain: false } => "COMMIT",
+            StatementKind::Begin if line.sentence.tokens().len() > 1 => "BEGIN",
+            _ => continue,
+        };
+        if picker.goes() {
+            line.sentence.rewrite(simple);
         }
     }
 }
