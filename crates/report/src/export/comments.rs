@@ -15,6 +15,9 @@ use crate::escape::visible;
 /// The script.
 pub(super) fn comments(script: &Script<'_>) -> String {
     let mut header = script.case.header.clone();
+    let texts = header.title.iter_mut().chain(&mut header.source).chain(&mut header.expect);
+    // A header's value is one line of safe text, also where the case was not read from a file.
+    texts.chain(header.other.iter_mut().map(|(_, value)| value)).for_each(|t| *t = visible(t));
     if let Some(run) = script.run
         && let Some(level) = run.level
     {

@@ -125,9 +125,7 @@ impl Test<'_> {
             Move::Cancel { session } => {
                 let name = self.names[*session].clone();
                 self.connection(None);
-                self.line(&format!(
-                    "# {name} still waits: cancelled\nevalp KILL QUERY ${name}_id;"
-                ));
+                self.line(&format!("# {name} still waits: cancelled\neval KILL QUERY ${name}_id;"));
             }
             Move::RollBack { session } => {
                 self.connection(Some(*session));

@@ -59,8 +59,10 @@ fn write_move(out: &mut String, script: &Script<'_>, names: &[String], step: &Mo
             };
             heading(out, &format!("{n}, {}{waits}", names[*session]));
             statement(out, sql);
-            if let Some(outcome) = outcome {
-                comment(out, &visible(&told(sql, outcome)));
+            if let Some(told) =
+                outcome.map(|outcome| told(sql, outcome)).filter(|told| told != "ok")
+            {
+                comment(out, &visible(&told));
             }
         }
         Move::Return { n, session, sql, outcome: Some(outcome) } => {

@@ -60,8 +60,11 @@ fn statement_or_answer(
     let event = &run.events[i];
     let waits = matches!(event.outcome, Outcome::Blocked { .. });
     let next = scenes[i + 1..].iter().position(|other| other.n == scene.n).map(|at| i + 1 + at);
-    let failed = matches!(event.outcome, Outcome::Error(_));
-    let skipped = matches!(event.outcome, Outcome::Skipped { .. });
+    let fate = match event.outcome {
+        Outcome::Error(_) => " failed",
+        Outcome::Skipped { .. } => " skipped",
+        _ => "",
+    };
     let part = match (scene.sql.is_some(), waits) {
         (true, true) => "begins",
         (true, false) => "whole",
@@ -71,7 +74,7 @@ fn statement_or_answer(
     let bar_from = i + 1;
     let bar_to = next.unwrap_or(scenes.len());
     markup! {
-        div class=(format!("box {part} {}", colour(scene.session))) .failed[failed] .skipped[skipped]
+        div class=(format!("box {part} {}{fate}", colour(scene.session)))
             style=(place(i, i + 1)) title=(format!("after {}", milliseconds(event))) {
             p.who { span.n { (scene.n) } " " (visible(&names[scene.session])) }
             @if let Some(sql) = scene.sql { pre.sql { (visible_lines(sql).join("\n")) } }

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses some of the samples")]
 
 pub mod build;
+pub mod finding;
 pub mod hostile;
 pub mod shapes;
 

@@ -1,0 +1,166 @@
+//! Findings and hunts in every form, as whole texts.
+
+mod samples;
+
+use anchorite_model::{Finding, HuntSummary};
+use anchorite_report::{Glyphs, Style, TextOptions, finding, hunt};
+use samples::finding::{MARKUP, crowd, hostile_finding, missed_row, quiet_hunt, skew};
+
+const OPTIONS: TextOptions =
+    TextOptions { width: 100, style: Style::Plain, glyphs: Glyphs::Unicode };
+
+#[test]
+fn a_markdown_report_for_a_tracker() {
+    insta::assert_snapshot!(finding::markdown(&missed_row(), "0.1.0"));
+}
+
+#[test]
+fn a_markdown_report_with_differing_rows_and_a_known_issue() {
+    insta::assert_snapshot!(finding::markdown(&skew(), "0.1.0"));
+}
+
+#[test]
+fn a_page_of_a_campaign() {
+    let page = finding::page(Some(&samples::finding::hunt()), &[missed_row(), skew()], "0.1.0");
+    insta::assert_snapshot!(without_style(&page));
+}
+
+#[test]
+fn the_files_beside_a_finding() {
+    let names = |finding: &Finding| -> Vec<String> {
+        finding::pages(finding, "0.1.0").into_iter().map(|(name, _)| name).collect()
+    };
+    let common = ["report.md", "report.html"];
+    let mariadb = [&common[..], &["reproduce.test", "reproduce.sql", "reproduce.case"]].concat();
+    assert_eq!(names(&missed_row()), mariadb);
+    let postgres = [&common[..], &["reproduce.spec", "reproduce.sql", "reproduce.case"]].concat();
+    assert_eq!(names(&skew()), postgres);
+}
+
+#[test]
+fn an_overview_for_a_terminal() {
+    let (first, second) = (missed_row(), skew());
+    let listed =
+        [(&first, "out/findings/a/finding.json"), (&second, "out/findings/b/finding.json")];
+    insta::assert_snapshot!(finding::overview(Some(&samples::finding::hunt()), &listed, &OPTIONS));
+}
+
+#[test]
+fn a_hunt_for_people() {
+    insta::assert_snapshot!(hunt::text(&samples::finding::hunt(), &OPTIONS));
+}
+
+#[test]
+fn a_hunt_for_a_newcomer() {
+    insta::assert_snapshot!(hunt::text(&quiet_hunt(), &OPTIONS));
+}
+
+#[test]
+fn a_hunt_in_which_nothing_conflicted_says_so() {
+    let empty = HuntSummary { cases: 10, ..HuntSummary::default() };
+    assert!(hunt::text(&empty, &OPTIONS).contains("this hunt says nothing"));
+    assert!(hunt::text(&HuntSummary::default(), &OPTIONS).contains("No case was run."));
+}
+
+#[test]
+fn a_hunt_as_json() {
+    let json = hunt::json(&samples::finding::hunt(), "0.1.0");
+    let value: serde_json::Value = serde_json::from_str(&json).expect("one JSON document");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&value).expect("it prints"));
+}
+
+#[test]
+fn a_hunt_as_junit() {
+    let xml = hunt::junit(&samples::finding::hunt());
+    roxmltree::Document::parse(&xml).expect("well-formed XML");
+    insta::assert_snapshot!(xml);
+}
+
+#[test]
+fn a_summary_and_a_finding_survive_their_files() {
+    let summary = samples::finding::hunt();
+    let text = serde_json::to_string(&summary).expect("it is written");
+    assert_eq!(serde_json::from_str::<HuntSummary>(&text).expect("it is read"), summary);
+    let older: HuntSummary = serde_json::from_str("{\"seed\": 7}").expect("fields may be missing");
+    assert_eq!(older.seed, 7);
+    let text = serde_json::to_string(&skew()).expect("it is written");
+    assert_eq!(serde_json::from_str::<Finding>(&text).expect("it is read"), skew());
+}
+
+#[test]
+fn hostile_text_stays_text_on_the_page() {
+    let page = finding::page(None, &[hostile_finding(), crowd()], "0.1.0");
+    let text = well_formed(&page);
+    let document = roxmltree::Document::parse(&text);
+    let document = document.expect("every element that is opened is ours and is closed");
+    let known =
+        ["class", "style", "title", "id", "href", "colspan", "lang", "name", "content", "charset"];
+    for element in document.descendants().filter(roxmltree::Node::is_element) {
+        let name = element.tag_name().name();
+        assert!(!["img", "script", "link", "iframe", "object"].contains(&name), "{name} is there");
+        for attribute in element.attributes() {
+            assert!(known.contains(&attribute.name()), "{} of {name}", attribute.name());
+            let value = attribute.value();
+            let harmless = value.starts_with("https://") || value.starts_with('#');
+            assert!(attribute.name() != "href" || harmless, "{value}");
+        }
+    }
+    for forbidden in ["\u{202e}", "\u{1b}", "\0"] {
+        assert!(!page.contains(forbidden), "{forbidden:?} is in the page");
+    }
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;"));
+}
+
+#[test]
+fn hostile_text_stays_text_in_markdown() {
+    let text = finding::markdown(&hostile_finding(), "0.1.0");
+    for forbidden in ["\u{202e}", "\u{1b}", "\0"] {
+        assert!(!text.contains(forbidden), "{forbidden:?} is in the report");
+    }
+    let outside = outside_code(&text);
+    assert!(!outside.contains("<img"), "markup outside code:\n{outside}");
+    assert!(MARKUP.contains("<img"));
+}
+
+/// The page without its style sheet, an element per line.
+fn without_style(page: &str) -> String {
+    let (before, rest) = page.split_once("<style>").expect("a style sheet");
+    let (_, after) = rest.split_once("</style>").expect("the style sheet ends");
+    let joined = format!("{before}<style/>{after}");
+    ["section", "h3", "div", "tr", "dt", "li", "details", "pre"]
+        .iter()
+        .fold(joined, |text, element| {
+            text.replace(&format!("<{element}"), &format!("\n<{element}"))
+        })
+}
+
+/// HTML as XML: the elements that need no end get one.
+fn well_formed(page: &str) -> String {
+    let body = without_style(page).replace("<!DOCTYPE html>", "").replace("<br>", "<br/>");
+    let mut out = String::new();
+    for piece in body.split_inclusive('>') {
+        let meta = piece.trim_start().starts_with("<meta");
+        out += &if meta { piece.replace('>', "/>") } else { piece.to_owned() };
+    }
+    out
+}
+
+/// What a reader of Markdown would look for markup in.
+fn outside_code(text: &str) -> String {
+    let mut out = String::new();
+    let mut fence: Option<String> = None;
+    for line in text.lines() {
+        let ticks: String = line.chars().take_while(|c| *c == '`').collect();
+        match &fence {
+            Some(open) if line.trim_end() == open => fence = None,
+            Some(_) => {}
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            // Code spans of reports have an odd number of parts outside.
+            None => {
+                out += &line.split('`').step_by(2).collect::<Vec<_>>().join(" ").replace("\\<", "")
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
