@@ -31,9 +31,9 @@ fn the_files_beside_a_finding() {
         finding::pages(finding, "0.1.0").into_iter().map(|(name, _)| name).collect()
     };
     let common = ["report.md", "report.html"];
-    let mariadb = [&common[..], &["reproduce.test", "reproduce.sql", "reproduce.case"]].concat();
+    let mariadb = [&common[..], &["reproduce.sql", "reproduce.case", "reproduce.test"]].concat();
     assert_eq!(names(&missed_row()), mariadb);
-    let postgres = [&common[..], &["reproduce.spec", "reproduce.sql", "reproduce.case"]].concat();
+    let postgres = [&common[..], &["reproduce.sql", "reproduce.case", "reproduce.spec"]].concat();
     assert_eq!(names(&skew()), postgres);
 }
 

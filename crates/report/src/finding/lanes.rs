@@ -78,13 +78,20 @@ fn statement_or_answer(
             style=(place(i, i + 1)) title=(format!("after {}", milliseconds(event))) {
             p.who { span.n { (scene.n) } " " (visible(&names[scene.session])) }
             @if let Some(sql) = scene.sql { pre.sql { (visible_lines(sql).join("\n")) } }
-            @for item in &scene.items { (item_told(item)) }
+            @for item in scene.items.iter().filter(|item| !is_plain_ok(item)) { (item_told(item)) }
         }
         @if waits && bar_to > bar_from {
             div class=(format!("bar {}", blocker_colour(event)))
-                style=(place(bar_from, bar_to)) title=(bar_title(run, event, next)) {}
+                style=(place(bar_from, bar_to)) title=(bar_title(run, event, next)) {
+                span { (scene.n) " waits" }
+            }
         }
     }
+}
+
+/// That a BEGIN or COMMIT went well needs no words: what went wrong is marked.
+fn is_plain_ok(item: &Item<'_>) -> bool {
+    matches!(item, Item::Remark(Tone::Answer, text) if text == "ok")
 }
 
 /// The colour of whom the statement waits for.

@@ -10,8 +10,8 @@ use anchorite_model::{Finding, Run};
 
 use super::compare::{RowPair, TablePair, compare};
 use super::words::{
-    anomaly, because, deciding, expected, hunt_again, origin, others, rate, replay, script_title,
-    title, verdict,
+    address_in, because, deciding, expected, hunt_again, origin, others, rate, replay,
+    script_title, title, verdict,
 };
 use crate::escape::visible;
 use crate::export::Form;
@@ -31,13 +31,9 @@ const EQUAL_ROWS_MAX: usize = 20;
 pub fn markdown(finding: &Finding, version: &str) -> String {
     let run = &finding.run;
     let mut out = format!("# {}\n\n", plain(&title(finding)));
-    out += &format!(
-        "Found by the {} oracle of Anchorite {}: {}; {}.\n",
-        plain(&finding.signature.oracle),
-        plain(version),
-        plain(&anomaly(&finding.signature)),
-        rate(finding)
-    );
+    let oracle = plain(&finding.signature.oracle);
+    let rate = rate(finding);
+    out += &format!("Found by Anchorite {} ({oracle} oracle); {rate}.\n", plain(version));
     if let Some(known) = &finding.known {
         out += &format!("\nKnown issue: {}\n", linked(known));
     }
@@ -202,10 +198,12 @@ fn reproduce(finding: &Finding, out: &mut String) {
 /// Prose in which web addresses are links.
 fn linked(text: &str) -> String {
     let word = |word: &str| {
-        let bare = word.trim_end_matches(['.', ',', ';', ')']);
-        let address = bare.starts_with("https://") || bare.starts_with("http://");
-        let rest = &word[bare.len()..];
-        if address { link(bare) + &plain(rest) } else { plain(word) }
+        let (before, address, after) = address_in(word);
+        if address.is_empty() {
+            plain(word)
+        } else {
+            plain(before) + &link(address) + &plain(after)
+        }
     };
     visible(text).split(' ').map(word).collect::<Vec<_>>().join(" ")
 }

@@ -56,6 +56,6 @@ pub fn pages(finding: &Finding, version: &str) -> Vec<(String, String)> {
 /// The forms that suit the finding's product, with their texts. A form that has no words for the case is left out.
 fn scripts(finding: &Finding) -> Vec<(Form, String)> {
     let native = Form::native_to(finding.run.target.product);
-    let forms = native.into_iter().chain([Form::Sql, Form::Comments]);
+    let forms = [Form::Sql, Form::Comments].into_iter().chain(native);
     forms.filter_map(|form| Some((form, script(finding, form).ok()?))).collect()
 }

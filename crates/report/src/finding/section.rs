@@ -13,7 +13,8 @@ use super::compare::{RowPair, TablePair, compare};
 use super::lanes::lanes;
 use super::markdown::mark;
 use super::words::{
-    because, deciding, expected, hunt_again, origin, others, rate, replay, script_title, verdict,
+    address_in, because, deciding, expected, hunt_again, origin, others, rate, replay,
+    script_title, verdict,
 };
 use crate::escape::{visible, visible_line};
 use crate::result::{blocking_label, level_groups};
@@ -206,11 +207,9 @@ pub(super) fn linked(text: &str) -> Markup {
     let text = visible(text);
     markup! {
         @for (i, word) in text.split(' ').enumerate() {
-            @let bare = word.trim_end_matches(['.', ',', ';', ')']);
             @if i > 0 { " " }
-            @if bare.starts_with("https://") {
-                a href=(bare) { (bare) } (word[bare.len()..])
-            } @else { (word) }
+            @let (before, address, after) = address_in(word);
+            (before) @if !address.is_empty() { a href=(address) { (address) } } (after)
         }
     }
 }

@@ -36,10 +36,8 @@ pub(crate) fn anomaly(signature: &Signature) -> String {
     let name = &signature.anomaly;
     match name.parse::<Anomaly>() {
         Ok(anomaly) => format!("{} ({name})", anomaly.explained()),
-        Err(_) if name.contains('-') && !name.contains(' ') => {
-            format!("{} ({name})", name.replace('-', " "))
-        }
-        Err(_) => name.clone(),
+        Err(_) if name.contains(' ') => name.clone(),
+        Err(_) => name.replace('-', " "),
     }
 }
 
@@ -163,6 +161,18 @@ pub(crate) fn on(target: &TargetInfo) -> String {
     format!("{}@{}", target.product, numbers[..numbers.len().min(parts)].join("."))
 }
 
+/// A word that holds a web address: what stands before it, the address, what follows; the address is empty
+/// where there is none.
+pub(crate) fn address_in(word: &str) -> (&str, &str, &str) {
+    let rest = word.trim_start_matches(['(', '<', '[']);
+    let address = rest.trim_end_matches(['.', ',', ';', ':', ')', '>', ']']);
+    let safe = |c: char| c.is_ascii_graphic() && !"<>|`\"\\".contains(c);
+    if !address.starts_with("https://") || !address.chars().all(safe) {
+        return (word, "", "");
+    }
+    (&word[..word.len() - rest.len()], address, &rest[address.len()..])
+}
+
 /// What a script is, for its heading.
 pub(crate) const fn script_title(form: Form) -> &'static str {
     match form {
@@ -205,7 +215,7 @@ mod tests {
         };
         assert_eq!(told("P4", None), "lost update (P4)");
         assert_eq!(told("lost update", None), "lost update");
-        assert_eq!(told("lost-write", None), "lost write (lost-write)");
+        assert_eq!(told("lost-write", None), "lost write");
         let excused = told("same-value-update", Some("same-value-update"));
         assert_eq!(excused, "same value update (a documented exception)");
     }

@@ -28,17 +28,17 @@ pub(crate) fn place_told(place: &HuntPlace) -> String {
 /// What was done, a sentence each.
 pub(crate) fn told_in_sentences(summary: &HuntSummary) -> Vec<String> {
     let mut told = vec![format!(
-        "{} cases with {} statements in {} ({} cases per second).",
-        grouped(summary.cases),
-        grouped(summary.statements),
+        "{} with {} in {} ({} cases per second).",
+        many(summary.cases, "case", "cases"),
+        many(summary.statements, "statement", "statements"),
         duration(summary.elapsed_ms),
         grouped(summary.cases_per_second().round() as u64),
     )];
     told.push(format!(
-        "{} statements had to wait for a lock, {} deadlocks, {} distinct conflicts.",
-        grouped(summary.blocked),
-        grouped(summary.deadlocks),
-        grouped(summary.conflict_shapes),
+        "{} had to wait for a lock; {}; {}.",
+        many(summary.blocked, "statement", "statements"),
+        many(summary.deadlocks, "deadlock", "deadlocks"),
+        many(summary.conflict_shapes, "distinct shape of conflict", "distinct shapes of conflict"),
     ));
     let aborts: Vec<String> = summary
         .aborts
@@ -47,8 +47,8 @@ pub(crate) fn told_in_sentences(summary: &HuntSummary) -> Vec<String> {
         .collect();
     let aborts = if aborts.is_empty() { "none".to_owned() } else { aborts.join(", ") };
     told.push(format!(
-        "{} transactions committed; aborted by an error: {aborts}.",
-        grouped(summary.commits)
+        "{} committed; aborted by an error: {aborts}.",
+        many(summary.commits, "transaction", "transactions")
     ));
     let verdicts = summary.verdicts;
     told.push(format!(
@@ -75,17 +75,23 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
         told.push(format!("More than {UNDECIDED_PERCENT_MAX} % could not be judged{why}."));
     }
     if summary.flaky > 0 {
-        let count = grouped(summary.flaky);
-        told.push(format!("{count} suspected violations did not show again and are kept apart."));
+        let count = many(summary.flaky, "suspected violation", "suspected violations");
+        told.push(format!("{count} did not show again each time, kept apart as flaky."));
     }
     if summary.servers_lost > 0 {
-        told.push(format!("A server was lost {} times.", grouped(summary.servers_lost)));
+        let count = many(summary.servers_lost, "time", "times");
+        told.push(format!("A server crashed or was lost {count}."));
     }
     for known in &summary.known_gone {
         told.push(format!("The known issue {known} no longer shows: see whether it is fixed."));
     }
     told.extend(summary.stopped.iter().map(|why| format!("Ended early: {why}.")));
     told
+}
+
+/// `1 case`, `1,234 cases`.
+fn many(count: u64, one: &str, more: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { more })
 }
 
 /// `1,234,567`.

@@ -5,7 +5,7 @@
 
 use anchorite_model::{FindingLine, HuntSummary, Level};
 
-use super::{grouped, place_told, told_in_sentences};
+use super::{many, place_told, told_in_sentences};
 use crate::TextOptions;
 use crate::escape::visible;
 use crate::finding::{anomaly_told, product_told, target_argument};
@@ -51,14 +51,12 @@ fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
     }
     for line in summary.findings.iter().filter(|line| line.known.is_some()) {
         let name = line.known.as_deref().unwrap_or_default();
-        let told = format!("Known issue {name}: seen {} times.", grouped(line.hits));
+        let told = format!("Known issue {name}: seen {}.", many(line.hits, "time", "times"));
         page.indented(Ink::Plain, &visible(&told), out);
     }
     for (exception, count) in &summary.allowed_by {
-        let told = format!(
-            "Allowed by the vendor's documentation: {exception}, {} times.",
-            grouped(*count)
-        );
+        let times = many(*count, "time", "times");
+        let told = format!("Allowed by the vendor's documentation: {exception}, {times}.");
         page.indented(Ink::Plain, &visible(&told), out);
     }
 }
@@ -69,10 +67,10 @@ fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) 
     let title = format!("{number}. {}, {level}: {what}", product_told(&line.target));
     page.indented(Ink::Bad, &visible(&title), out);
     let about = format!(
-        "found by {}, {} statements, seen {} times",
+        "found by {}, {}, seen {}",
         line.signature.oracle,
-        grouped(line.statements),
-        grouped(line.hits)
+        many(line.statements, "statement", "statements"),
+        many(line.hits, "time", "times")
     );
     for text in [about, line.file.clone()] {
         for piece in prose(Ink::Plain, &visible(&text), page.prose - 2 * INDENT) {
