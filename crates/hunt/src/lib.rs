@@ -11,18 +11,18 @@
 pub mod campaign;
 pub mod crash;
 pub mod finding;
-pub mod learn;
 pub mod hash;
+pub mod learn;
 pub mod plan;
 pub mod post;
-pub mod tally;
 pub mod selftest;
+pub mod tally;
 pub mod trial;
 
 pub use campaign::{Audience, Ended, HuntOptions, Quarry, Stop, hunt};
 pub use finding::{Effort, Investigation, Suspect, investigate};
 pub use learn::learn;
 pub use post::{Keeper, Post};
-pub use tally::Tally;
 pub use selftest::SelfTest;
+pub use tally::Tally;
 pub use trial::{Trial, Tried};

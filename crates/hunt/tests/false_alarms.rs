@@ -69,9 +69,8 @@ fn generated_cases_raise_no_false_alarm() {
     let cases = std::env::var("ANCHORITE_FALSE_ALARM_CASES");
     let cases = cases.ok().and_then(|text| text.parse().ok()).unwrap_or(FEW);
     let mut alarms = Vec::new();
-    for text in ["sqlite", "sqlite:wal", "sqlite:shared-cache"]
-        .into_iter()
-        .chain(urls.split_whitespace())
+    for text in
+        ["sqlite", "sqlite:wal", "sqlite:shared-cache"].into_iter().chain(urls.split_whitespace())
     {
         let target = open(text).unwrap_or_else(|error| panic!("{error}"));
         for level in target.levels() {

@@ -12,8 +12,6 @@ use super::place::Place;
 use super::plot::{Plot, SharedSession, lock};
 use super::session::SabotagedSession;
 use crate::{
-    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Wait,
-    Upkeep, Watcher,
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Wait,
     Watcher,
 };
@@ -86,15 +84,6 @@ impl Schema for SabotagedSchema {
 
     fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
         lock(&self.place.schema).caretaker(lock_wait)
-    }
-
-    /// Sessions stay where the plot knows them, so nothing is moved between schemas.
-    fn upkeep(&self) -> Upkeep {
-        Upkeep::default()
-    }
-
-    fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
-        lock(&self.plot.schema).caretaker(lock_wait)
     }
 
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
