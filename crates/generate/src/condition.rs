@@ -88,14 +88,15 @@ impl Scene<'_> {
     /// A test of one column.
     pub(crate) fn on_column(&mut self, table: usize, column: usize, prefix: &str) -> Condition {
         let weights = &self.grammar.weights.predicate;
-        let kind = self.table(table).columns[column].kind;
+        let definition = &self.table(table).columns[column];
+        let kind = definition.kind;
         let ordered = |weight: u32| if kind.has_order() { weight } else { 0 };
         let choice = self.random.weighted(&[
             (weights.compare, "compare"),
             (ordered(weights.key_range), "range"),
             (ordered(weights.between), "between"),
             (weights.in_list, "list"),
-            (weights.null, "null"),
+            (if definition.is_nullable { weights.null } else { 0 }, "null"),
             (if kind == Kind::Text { weights.like } else { 0 }, "like"),
             (self.arithmetic_weight(table, column), "arithmetic"),
             (self.truth_weight(kind), "truth"),

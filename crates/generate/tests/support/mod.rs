@@ -5,7 +5,7 @@ use std::fmt;
 
 use anchorite_generate::{Recipe, Weights, case};
 use anchorite_model::{ErrorClass, Level, Outcome, Run, StatementKind};
-use anchorite_stage::{FreshTables, RunOptions, Runner};
+use anchorite_stage::{Arena, RunOptions, Runner};
 use anchorite_target::Target;
 
 /// What became of a number of cases.
@@ -15,6 +15,9 @@ pub struct Tally {
     pub statements: usize,
     pub failed: BTreeMap<ErrorClass, usize>,
     pub blocked_cases: usize,
+    /// Cases of two sessions, and those of them in which somebody waited.
+    pub pairs: usize,
+    pub blocked_pairs: usize,
     pub deadlock_cases: usize,
     /// Cases of which at least one, and at least two, writing transactions committed.
     pub committed_one: usize,
@@ -37,7 +40,7 @@ impl Tally {
         // Many tables instead of many cases on each: it is the tables that differ between products.
         let weights = Weights::parse("test", "[case]\ngroup = 4").expect("the file is right");
         let recipe = Recipe { weights, ..Recipe::new(target.info().product) };
-        let mut runner = FreshTables { target, options: RunOptions::default() };
+        let mut runner = Arena::new(target, RunOptions::default()).expect("the target can be used");
         let mut tally = Self::default();
         for number in numbers {
             let case = case(&recipe, seed, number);
@@ -99,6 +102,8 @@ impl Tally {
             }
         }
         self.blocked_cases += usize::from(is_blocked);
+        self.pairs += usize::from(run.sessions.len() == 2);
+        self.blocked_pairs += usize::from(run.sessions.len() == 2 && is_blocked);
         self.deadlock_cases += usize::from(is_deadlocked);
         self.committed_one += usize::from(committed > 0);
         self.committed_two += usize::from(committed > 1);
@@ -122,9 +127,10 @@ impl fmt::Display for Tally {
         )?;
         write!(
             f,
-            "blocked {:.0} %, deadlock {:.0} %, >=1 writer {:.0} %, >=2 writers {:.0} %, \
+            "blocked {:.0} % (of pairs {:.0} %), deadlock {:.0} %, >=1 writer {:.0} %, >=2 writers {:.0} %, \
              writes with effect {:.0} %; failed:",
             percent(self.blocked_cases, self.cases),
+            percent(self.blocked_pairs, self.pairs),
             percent(self.deadlock_cases, self.cases),
             percent(self.committed_one, self.cases),
             percent(self.committed_two, self.cases),
