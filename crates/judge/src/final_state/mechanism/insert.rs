@@ -28,7 +28,11 @@ impl<'r> Simulation<'_, 'r> {
         let session = self.committed[writer].session;
         let observed = statement.reply.ok().and_then(|answer| answer.affected);
         let mut branches = Branches::default();
-        for (before, left) in self.sights(state, writer, statement, shape) {
+        let Some(sights) = self.sights(state, writer, statement, shape, table) else {
+            let sql = abridged(statement.sql);
+            return Ok(Err(format!("an INSERT reads the table that it writes: {sql}")));
+        };
+        for (before, left) in sights {
             let after = evaluator.on(session, statement.sql, &before, rehearse)?;
             let Ok((affected, after)) = after else { continue };
             if observed != Some(affected) {
@@ -50,21 +54,30 @@ impl<'r> Simulation<'_, 'r> {
         Ok(Ok(branches))
     }
 
-    /// The contents that the statement may have worked on, the latest first.
+    /// The contents that the statement may have worked on, the latest first; `None` where it checks keys
+    /// and reads in one table that has changed meanwhile.
     fn sights(
         &self,
         state: &State,
         writer: Writer,
         statement: &Performed<'_>,
         shape: &WriteShape,
-    ) -> Vec<(Contents, Vec<LeftAlone>)> {
+        table: usize,
+    ) -> Option<Vec<(Contents, Vec<LeftAlone>)>> {
         let latest = state.view(writer, statement.end);
         let (sees, begin) = self.view_of(writer, statement);
         if !shape.has_subquery {
-            return vec![(latest, Vec::new())];
+            return Some(vec![(latest, Vec::new())]);
         }
-        let earlier = state.view(writer, begin);
-        match sees {
+        let mut earlier = state.view(writer, begin);
+        if earlier != latest && shape.names_table_again {
+            return None;
+        }
+        match latest.get(&table) {
+            Some(rows) => drop(earlier.insert(table, rows.clone())),
+            None => drop(earlier.remove(&table)),
+        }
+        Some(match sees {
             WriteView::StatementSnapshot | WriteView::TransactionSnapshot => {
                 vec![(earlier, Vec::new())]
             }
@@ -78,7 +91,7 @@ impl<'r> Simulation<'_, 'r> {
                 };
                 vec![(latest, Vec::new()), (earlier, vec![left])]
             }
-        }
+        })
     }
 }
 
