@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Blocker, BlockingKnowledge, ErrorClass, Outcome, SessionIndex};
+use anchorite_model::{Blocker, BlockingKnowledge, ErrorClass, Level, Outcome, SessionIndex};
 use anchorite_target::{ConnectionId, Reply, Wait, wait_readable};
 
 use crate::StageError;
@@ -35,8 +35,8 @@ struct Arrival {
     session: SessionIndex,
     step: Option<usize>,
     was_blocked: bool,
-    /// It leaves every lock where it was: a success inside a transaction that goes on.
-    keeps_locks: bool,
+    /// It cannot have ended the wait of another session.
+    leaves_waits: bool,
     reply: Reply,
 }
 
@@ -129,7 +129,7 @@ impl Stage<'_> {
     fn waits_last(&self, arrivals: &[Arrival]) -> bool {
         self.is_tame
             && !arrivals.is_empty()
-            && arrivals.iter().all(|arrival| arrival.keeps_locks)
+            && arrivals.iter().all(|arrival| arrival.leaves_waits)
             && self.watcher.as_ref().is_some_and(|watcher| watcher.waits_last())
     }
 
@@ -154,14 +154,16 @@ impl Stage<'_> {
             let kind = pending.step.map_or(&rollback, |step| &self.kinds[step]);
             let was_in_transaction = player.maybe_in_transaction();
             player.learn(kind, &reply);
-            let is_inside = player.maybe_in_transaction();
-            let keeps_locks = reply.is_ok() && is_inside && keeps_locks(kind, was_in_transaction);
+            let level = self.run.sessions[session].effective_level();
+            let leaves_waits = reply.is_ok()
+                && player.maybe_in_transaction()
+                && leaves_waits(kind, was_in_transaction, level);
             if kind.ends_transaction() || reply.is_err() || !player.maybe_in_transaction() {
                 self.last_end = Some(Instant::now());
             }
             let was_blocked = pending.blocked.is_some();
             let step = pending.step;
-            arrivals.push(Arrival { session, step, was_blocked, keeps_locks, reply });
+            arrivals.push(Arrival { session, step, was_blocked, leaves_waits, reply });
         }
         arrivals.len() - before
     }
@@ -343,12 +345,18 @@ impl Stage<'_> {
     }
 }
 
-/// Whether a success leaves the locks that the session had, if its transaction goes on afterwards.
-fn keeps_locks(kind: &StatementKind, was_in_transaction: bool) -> bool {
+/// Whether a success leaves the waits of others as they were, if its transaction goes on afterwards: it
+/// neither released a lock nor waited for one. What had to wait may have made a victim of another waiter,
+/// whose error is still on its way.
+fn leaves_waits(kind: &StatementKind, was_in_transaction: bool, level: Option<Level>) -> bool {
     match kind {
-        StatementKind::Select { .. } | StatementKind::Savepoint(_) => was_in_transaction,
+        // At serializable InnoDB's reads take locks.
+        StatementKind::Select { locking: false } => {
+            was_in_transaction && level.is_some_and(|level| level != Level::Serializable)
+        }
+        StatementKind::Savepoint(_) => was_in_transaction,
         // MySQL's BEGIN ends the transaction before it.
         StatementKind::Begin => !was_in_transaction,
-        kind => kind.writes() && was_in_transaction,
+        _ => false,
     }
 }

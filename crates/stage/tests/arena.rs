@@ -46,7 +46,10 @@ fn cases(folder: &str, target: &dyn Target) -> Vec<Case> {
         let products = &case.header.targets;
         products.is_empty() || products.contains(&target.info().product)
     };
-    files.iter().map(read).filter(is_for).collect()
+    // There two waiters on one row may overtake each other: any order is right.
+    let is_free =
+        |case: &Case| case.name == "two-waiters" && target.info().product == Product::Postgres;
+    files.iter().map(read).filter(|case| is_for(case) && !is_free(case)).collect()
 }
 
 /// A run without what differs between any two runs: the clock, names of schemas.
@@ -125,9 +128,8 @@ fn a_case_stays_the_same_however_often_it_runs() {
         let mut arena = Arena::new(target, RunOptions::default()).expect("an arena");
         let mut different = Vec::new();
         for case in cases(MADE, target) {
-            // There a timer chooses the victim, and two waiters may overtake each other.
-            let is_free = ["two-waiters", "deadlock"].contains(&case.name.as_str());
-            if is_free && target.info().product == Product::Postgres {
+            // On a busy machine a timer that is late chooses the victim there.
+            if case.name == "deadlock" && target.info().product == Product::Postgres {
                 continue;
             }
             let mut run = |case: &Case| essence(&arena.run(case, None).expect("the case runs"));
