@@ -13,6 +13,8 @@ mod probe;
 mod reduce;
 mod report;
 mod run;
+mod selftest;
+mod selftest_text;
 mod server;
 mod targets;
 
@@ -42,6 +44,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Generate cases, run and judge them, until something is found or the time is over
     Hunt(hunt::HuntArgs),
+    /// Plant faults on purpose and count which of them the oracles find
+    Selftest(selftest::SelfTestArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Hunt(arguments) => hunt::run(&arguments),
+        Command::Selftest(arguments) => selftest::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
         Command::Check(arguments) => check::run(arguments),
     };
