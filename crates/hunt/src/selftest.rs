@@ -163,7 +163,7 @@ impl Shown {
 
 /// The honest runs.
 struct Baseline {
-    /// By the case's place; `None`: the target cannot run the case.
+    /// By the case's place; `None`: the target cannot run the case, or shows a violation without help.
     shown: Vec<Option<Shown>>,
     level: Option<Level>,
     words: String,
@@ -232,7 +232,7 @@ impl SelfTest<'_> {
                 baseline.shown.push(None);
                 continue;
             };
-            baseline.shown.push(Some(Shown::by(&run)));
+            let shown = Shown::by(&run);
             if baseline.words.is_empty()
                 && let Some(session) = run.sessions.first()
             {
@@ -241,6 +241,8 @@ impl SelfTest<'_> {
                 baseline.words = name.unwrap_or_else(|| session.level_read_back.clone());
             }
             let tried = self.trial().judge(&mut runner, run)?;
+            // What is a violation already would be found for another reason than the sabotage.
+            baseline.shown.push(tried.signature.is_none().then_some(shown));
             for (line, judgement) in baseline.honest.iter_mut().zip(tried.judgements) {
                 line.note(number, judgement.verdict);
             }
