@@ -50,22 +50,28 @@ fn parse_case(path: &Path, name: &str, text: &str) -> Result<Script, BadInput> {
     Ok(Script::Case(Box::new(case)))
 }
 
-/// A finding as the store writes it: bare, or in an envelope that says the layout's version.
+/// What a findings folder puts around a finding: the version of its layout.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum FindingFile {
-    Enveloped { finding: Box<Finding> },
-    Bare(Box<Finding>),
+struct Envelope {
+    finding: Finding,
 }
 
-/// Reads a `finding.json`.
+/// Whether there is an envelope.
+#[derive(Deserialize)]
+struct Peek {
+    schema: Option<u32>,
+}
+
+/// Reads a `finding.json`: as the store writes it, or bare.
 pub fn finding_file(path: &Path) -> Result<Finding, BadInput> {
     let name = path.display();
     let text =
         std::fs::read_to_string(path).map_err(|error| BadInput(format!("{name}: {error}")))?;
-    let read: serde_json::Result<FindingFile> = serde_json::from_str(&text);
-    match read {
-        Ok(FindingFile::Enveloped { finding } | FindingFile::Bare(finding)) => Ok(*finding),
-        Err(error) => Err(BadInput(format!("{name}: expected a finding: {error}"))),
-    }
+    let enveloped = serde_json::from_str(&text).is_ok_and(|peek: Peek| peek.schema.is_some());
+    let finding = if enveloped {
+        serde_json::from_str(&text).map(|envelope: Envelope| envelope.finding)
+    } else {
+        serde_json::from_str(&text)
+    };
+    finding.map_err(|error| BadInput(format!("{name}: expected a finding: {error}")))
 }

@@ -2,7 +2,7 @@
 
 mod samples;
 
-use anchorite_model::{Finding, HuntSummary};
+use anchorite_model::{Finding, HuntSummary, Value};
 use anchorite_report::{Glyphs, Style, TextOptions, finding, hunt};
 use samples::finding::{MARKUP, crowd, hostile_finding, missed_row, quiet_hunt, skew};
 
@@ -85,6 +85,20 @@ fn a_summary_and_a_finding_survive_their_files() {
     assert_eq!(older.seed, 7);
     let text = serde_json::to_string(&skew()).expect("it is written");
     assert_eq!(serde_json::from_str::<Finding>(&text).expect("it is read"), skew());
+}
+
+#[test]
+fn every_value_survives_its_file() {
+    let floats = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.1 + 0.2, f64::MAX];
+    let values = floats.map(Value::Float).into_iter().chain([
+        Value::Int(i128::from(u64::MAX)),
+        Value::Int(i128::from(i64::MIN)),
+        Value::Bytes(vec![0, 255]),
+        Value::Null,
+    ]);
+    let values: Vec<Value> = values.collect();
+    let text = serde_json::to_string(&values).expect("they are written");
+    assert_eq!(serde_json::from_str::<Vec<Value>>(&text).expect("they are read"), values);
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! `anchorite export` and `anchorite report` as users call them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use anchorite_model::{
+    Confirmed, Expected, Finding, HuntSummary, Judgement, Origin, Signature, Verdict,
+};
+use anchorite_target::open;
+
+fn anchorite(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_anchorite");
+    Command::new(program).args(arguments).output().expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn case_file(name: &str) -> String {
+    format!("{}/../../cases/{name}.case", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A finding that SQLite really ran, in a folder as a hunt leaves it.
+fn findings_folder(folder: &Path) -> String {
+    let target = open("sqlite").expect("SQLite is built in");
+    let text = std::fs::read_to_string(case_file("probe/G0")).expect("the case is there");
+    let case = anchorite_model::Case::parse("G0", &text).expect("a case");
+    let run = super::run(target.as_ref(), &case, None);
+    let oracle = "final-state".to_owned();
+    let anomaly = "G0".to_owned();
+    let because = vec!["planted by a test".to_owned()];
+    let expected = vec![Expected {
+        title: "t1, then t2".to_owned(),
+        final_state: Vec::new(),
+        differences: vec!["one".to_owned()],
+    }];
+    let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
+    let finding = Finding {
+        fingerprint: "abc".to_owned(),
+        signature: Signature { oracle: oracle.clone(), anomaly, exception: None },
+        known: None,
+        origin: Origin::File("G0.case".to_owned()),
+        original: case,
+        run,
+        judgements: vec![Judgement { oracle, verdict, expected }],
+        confirmed: Confirmed { shown: 3, runs: 3 },
+        contrast: Vec::new(),
+        claim: Vec::new(),
+    };
+    let place = folder.join("findings/abc");
+    std::fs::create_dir_all(&place).expect("a folder");
+    let enveloped = serde_json::json!({"schema": 1, "finding": finding});
+    std::fs::write(place.join("finding.json"), enveloped.to_string()).expect("a file");
+    place.join("finding.json").display().to_string()
+}
+
+#[test]
+fn a_case_is_exported_in_every_form() {
+    let file = case_file("bugs/MDEV-27992");
+    let words = [
+        ("sql", "-- [4, t2]\nDELETE FROM t;"),
+        ("mtr", "send DELETE FROM t;"),
+        ("spec", "step t2_4 { DELETE FROM t; }"),
+        ("comments", "/* t2 */ DELETE FROM t;"),
+    ];
+    for (form, part) in words {
+        let text = stdout(&anchorite(&["export", &file, "--to", form]));
+        assert!(text.contains(part), "{form}:\n{text}");
+    }
+}
+
+#[test]
+fn with_a_target_the_script_knows_what_waits() {
+    let file = case_file("probe/G0");
+    let text = stdout(&anchorite(&["export", &file, "--to", "sql", "--on", "sqlite"]));
+    assert!(text.contains("WAITS for t1"), "{text}");
+    assert!(text.contains("PRAGMA busy_timeout"), "{text}");
+}
+
+#[test]
+fn bad_exports_are_told() {
+    let file = case_file("probe/G0");
+    let said = |arguments: &[&str], words: &str| {
+        let output = anchorite(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(words), "{stderr}");
+    };
+    said(&["export", &file, "--to", "cobol"], "expected sql, mtr, spec or comments");
+    said(&["export", &file, "--to", "sql", "--permutation", "2"], "between 1 and 1");
+    said(&["export", "none.json", "--to", "sql"], "none.json");
+    said(&["report", "no-such-folder"], "no-such-folder");
+}
+
+#[test]
+fn a_folder_of_findings_becomes_pages() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let finding = findings_folder(folder.path());
+    let path = folder.path().display().to_string();
+    let text = stdout(&anchorite(&["report", &path]));
+    assert!(text.contains("1 finding") && text.contains("dirty write (G0)"), "{text}");
+    let (html, md) = (format!("{path}/r.html"), format!("{path}/r.md"));
+    stdout(&anchorite(&["report", &path, "--html", &html, "--md", &md]));
+    let html = std::fs::read_to_string(html).expect("it was written");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("planted by a test"));
+    let md = std::fs::read_to_string(md).expect("it was written");
+    assert!(md.starts_with("# SQLite ") && md.contains("planted by a test"), "{md}");
+    let case = stdout(&anchorite(&["export", &finding, "--to", "comments"]));
+    assert!(case.contains("-- blocked: "), "{case}");
+}
+
+#[test]
+fn a_summary_beside_the_findings_is_shown() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    findings_folder(folder.path());
+    let summary = HuntSummary { seed: 7, cases: 1234, ..HuntSummary::default() };
+    let text = serde_json::to_string(&summary).expect("it prints");
+    std::fs::write(folder.path().join("summary.json"), text).expect("a file");
+    let path = folder.path().display().to_string();
+    let page = stdout(&anchorite(&["report", &path, "--html", "-"]));
+    assert!(page.contains("1,234 cases") && page.contains("Seed 7"), "{page}");
+}
