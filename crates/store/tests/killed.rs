@@ -4,6 +4,8 @@
 //! each what it has done; the parent kills it after a number of such lines, most of the time in the middle of
 //! the next write, and opens the folder again. No clock is involved.
 
+#![allow(clippy::print_stdout, reason = "the children talk to their parent")]
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,8 @@ use anchorite_store::{
 
 /// Tells the child where to write, and the number of its life.
 const FOLDER: &str = "ANCHORITE_TEST_KILLED_FOLDER";
+/// Tells the other child where to write.
+const FULL: &str = "ANCHORITE_TEST_FULL_FOLDER";
 /// So often the child is killed.
 const KILLS: u64 = 20;
 
@@ -215,6 +219,46 @@ fn whatever_was_acknowledged_survives_every_kill() {
         assert_eq!(unfinished(&folder), Vec::<PathBuf>::new());
     }
     assert!(promised.len() as u64 > KILLS, "the child did something each time");
+}
+
+/// Not a test by itself: writes until the system refuses, under a limit that the parent has set.
+#[test]
+fn child_on_a_full_disk() {
+    let Some(folder) = std::env::var_os(FULL) else { return };
+    let folder = Path::new(&folder);
+    let mut store = Store::begin(folder, campaign(), true).expect("a new campaign");
+    for number in 0.. {
+        let (from, to, session) = (number, number + 1, 0);
+        let progress = Progress { place: 0, from, to, at_ms: 0, session, counts: 1_u64 };
+        if let Err(error) = store.progress(&progress) {
+            assert!(error.is_disk_full(), "{error}");
+            println!("full {number}");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_nothing_half_written() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = temporary.path().join("findings");
+    let us = std::env::current_exe().expect("our own path");
+    // The largest file is 16 blocks; without the signal, a write beyond that fails like one on a full disk.
+    let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact child_on_a_full_disk --nocapture";
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .arg(us)
+        .env(FULL, &folder)
+        .output()
+        .expect("the child starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let refused = said.lines().find_map(|line| line.strip_prefix("full "));
+    let refused: u64 = refused.unwrap_or_else(|| panic!("{said}")).parse().expect("a number");
+    let (_, past) = Store::resume::<u64>(&folder).expect("the folder opens");
+    let done: Vec<u64> = past.progress.iter().map(|entry| entry.from).collect();
+    assert_eq!(done, (0..refused).collect::<Vec<u64>>());
+    let bytes = std::fs::read(folder.join("progress")).expect("the journal");
+    assert_eq!(bytes.last(), Some(&b'\n'), "the line that did not fit was taken back");
 }
 
 fn unfinished(folder: &Path) -> Vec<PathBuf> {

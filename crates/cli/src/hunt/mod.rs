@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use anchorite_claims::Claims;
 use anchorite_generate::case;
-use anchorite_hunt::{Ended, HuntOptions, Post, Quarry, Stop, Tally, hunt};
+use anchorite_hunt::{Effort, Ended, HuntOptions, Post, Quarry, Stop, Tally, hunt};
 use anchorite_judge::Oracle;
 use anchorite_reduce::known::{self, KnownIssue};
 use anchorite_report::hunt as report;
@@ -57,6 +57,7 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
         block,
         time: arguments.time(),
         oracles: named(&store.campaign().oracles),
+        effort: Effort::default(),
         known: known_issues(arguments.known.as_deref())?,
         run: RunOptions {
             asking: arguments.silence.map_or(Asking::Server, Asking::Silence),

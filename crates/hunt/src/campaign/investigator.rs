@@ -15,7 +15,7 @@ use super::loss::Evidence;
 use super::queue::Taken;
 use super::{Campaign, Stop, VERSION};
 use crate::Trial;
-use crate::finding::{Effort, Investigation, investigate};
+use crate::finding::{Investigation, investigate};
 use crate::post::lock;
 
 /// How long one wait for a suspect lasts.
@@ -62,9 +62,9 @@ impl Campaign<'_> {
                 signature: Some(suspect.signature.clone()),
                 origin,
             };
-            let known = &self.options.known;
+            let (effort, known) = (&self.options.effort, &self.options.known);
             let outcome = Arena::new(target.as_ref(), options).and_then(|mut fast| {
-                investigate(&trial, &mut fast, &mut fresh, &suspected, &Effort::default(), known)
+                investigate(&trial, &mut fast, &mut fresh, &suspected, effort, known)
             });
             match outcome {
                 Ok(investigation) => return self.settle(suspect, investigation),

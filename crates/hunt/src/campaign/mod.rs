@@ -31,6 +31,7 @@ use anchorite_store::{Fate, Past, Progress, Ranges, Store, StoreError};
 
 use self::bench::Bench;
 use self::queue::Queue;
+use crate::finding::Effort;
 use crate::plan::Plan;
 use crate::post::{Gone, Post, lock};
 use crate::tally::Tally;
@@ -71,6 +72,8 @@ pub struct HuntOptions {
     pub time: Option<Duration>,
     /// Who judges.
     pub oracles: Vec<Oracle>,
+    /// How much to do for one suspect.
+    pub effort: Effort,
     /// Issues that have a name already.
     pub known: Vec<KnownIssue>,
     /// How cases are run; its interrupt ends the hunt.
@@ -223,19 +226,20 @@ impl<'a> Campaign<'a> {
         let (workers, investigator) = self.benches.split_at(self.options.jobs);
         std::thread::scope(|scope| {
             let (finished, news) = channel();
+            let mut threads = Vec::new();
             for bench in workers {
                 let finished = Finish(self, finished.clone(), Finished::Worker);
-                scope.spawn(move || {
+                threads.push(scope.spawn(move || {
                     let _finished = finished;
                     self.work(bench);
-                });
+                }));
             }
             for bench in investigator {
                 let finished = Finish(self, finished.clone(), Finished::Investigator);
-                scope.spawn(move || {
+                threads.push(scope.spawn(move || {
                     let _finished = finished;
                     self.investigate_all(bench);
-                });
+                }));
             }
             drop(finished);
             let mut working = workers.len();
@@ -252,6 +256,10 @@ impl<'a> Campaign<'a> {
                 }
                 self.look_after(workers, investigator, last_looks_end);
                 self.audience.live(&self.summary());
+            }
+            for thread in threads {
+                // A panic has been told by its thread, and has stopped the hunt.
+                let _ = thread.join();
             }
         });
     }

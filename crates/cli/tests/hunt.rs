@@ -1,0 +1,203 @@
+//! `anchorite hunt` as its users see it: output, exit codes, interruption, resuming.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anchorite_target::wait_readable;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Longest wait for anything here.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Few cases share their tables, so that progress is written down often.
+const SMALL_BLOCKS: &str = "[case]\ngroup = 4\n";
+
+fn anchorite(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anchorite"));
+    command.current_dir(folder).arg("hunt").args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    anchorite(folder, arguments).output().expect("the command starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn document(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}\n{}", stderr(output)))
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+#[test]
+fn a_newcomer_reads_what_was_done_and_what_to_try_next() {
+    let folder = folder();
+    let output = run(folder.path(), &["--cases", "40", "--seed", "7"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("Hunting for broken isolation on sqlite "), "{text}");
+    assert!(lines[0].contains("serializable") && lines[0].ends_with("seed 7"), "{text}");
+    assert_eq!(lines.last(), Some(&"seed 7"), "{text}");
+    assert!(text.contains("anchorite hunt --on") && text.contains("anchorite probe"), "{text}");
+    let left = std::fs::read_dir(folder.path()).expect("the folder").count();
+    assert_eq!(left, 0, "a hunt that finds nothing leaves nothing");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_hunt_whatever_the_number_of_workers() {
+    let folder = folder();
+    let hunt = |jobs: &str| {
+        let arguments = [
+            "--cases",
+            "450",
+            "--seed",
+            "11",
+            "--jobs",
+            jobs,
+            "--format",
+            "json",
+            "--on",
+            "sqlite:wal",
+        ];
+        let output = run(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        document(&output)
+    };
+    let (one, three) = (hunt("1"), hunt("3"));
+    for field in ["seed", "cases", "statements", "blocked", "deadlocks", "verdicts", "findings"] {
+        assert_eq!(one[field], three[field], "{field}");
+    }
+    assert_eq!(one["cases"], 450);
+    assert!(one["blocked"].as_u64() > Some(0), "{one}");
+    assert!(one["seconds"].is_number() && one["cases_per_second"].is_number());
+}
+
+/// How many lines the journal has.
+fn journalled(out: &Path) -> usize {
+    let bytes = std::fs::read(out.join("progress")).unwrap_or_default();
+    bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// Waits until the journal is so long, or the child has ended.
+fn wait_for_lines(child: &mut Child, out: &Path, lines: usize) {
+    let begun = Instant::now();
+    while journalled(out) < lines && child.try_wait().expect("a state").is_none() {
+        assert!(begun.elapsed() < LIMIT, "the hunt does not get on");
+        wait_readable(&[], Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_hunt_that_is_killed_twenty_times_does_every_case_once() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    std::fs::write(folder.path().join("weights.toml"), SMALL_BLOCKS).expect("written");
+    let first = [
+        "--cases",
+        "300",
+        "--seed",
+        "5",
+        "--jobs",
+        "2",
+        "--out",
+        "out",
+        "--weights",
+        "weights.toml",
+    ];
+    let again = ["--out", "out", "--resume"];
+    for kill in 0..20 {
+        let is_begun = out.join("campaign.json").exists();
+        let arguments: &[&str] = if is_begun { &again } else { &first };
+        let before = journalled(&out);
+        let mut child = anchorite(folder.path(), arguments).spawn().expect("it starts");
+        wait_for_lines(&mut child, &out, before + 1 + kill % 3);
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+    }
+    let output = run(folder.path(), &["--out", "out", "--resume", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let resumed = document(&output);
+    let undisturbed = [&first[..6], &["--weights", "weights.toml", "--format", "json"]].concat();
+    let undisturbed = document(&run(folder.path(), &undisturbed));
+    for field in ["seed", "cases", "statements", "blocked", "deadlocks", "verdicts"] {
+        assert_eq!(resumed[field], undisturbed[field], "{field}");
+    }
+    assert_eq!(resumed["cases"], 300);
+}
+
+#[test]
+fn an_interrupted_hunt_ends_with_its_summary_and_can_be_resumed() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    std::fs::write(folder.path().join("weights.toml"), SMALL_BLOCKS).expect("written");
+    let arguments = ["--time", "10m", "--seed", "3", "--out", "out", "--weights", "weights.toml"];
+    let mut child = anchorite(folder.path(), &arguments).spawn().expect("it starts");
+    wait_for_lines(&mut child, &out, 3);
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a pid");
+    kill_process(pid, Signal::INT).expect("it can be interrupted");
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{text}{}", stderr(&output));
+    assert!(
+        text.contains("Ended early: it was interrupted") && text.ends_with("seed 3\n"),
+        "{text}"
+    );
+    let output =
+        run(folder.path(), &["--out", "out", "--resume", "--cases", "40", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(document(&output)["cases"].as_u64() >= Some(8));
+}
+
+#[test]
+fn mistakes_are_told_with_exit_code_2() {
+    let folder = folder();
+    std::fs::write(folder.path().join("weights.toml"), "[case]\ngruop = 4\n").expect("written");
+    std::fs::create_dir(folder.path().join("foreign")).expect("a folder");
+    std::fs::write(folder.path().join("foreign/thesis.tex"), "years").expect("written");
+    let begun = run(folder.path(), &["--cases", "4", "--seed", "1", "--out", "out"]);
+    assert_eq!(begun.status.code(), Some(0), "{}", stderr(&begun));
+    let mistakes: [(&[&str], &str); 9] = [
+        (&["--out", "out", "--cases", "4"], "already holds a campaign"),
+        (&["--out", "out", "--resume", "--seed", "2"], "--seed 1, and the command line says 2"),
+        (&["--out", "out", "--resume", "--on", "sqlite:wal"], "--on sqlite, and the command line"),
+        (
+            &["--out", "out", "--resume", "--strict"],
+            "--strict false, and the command line says true",
+        ),
+        (&["--out", "nowhere", "--resume"], "holds no campaign to resume"),
+        (&["--out", "foreign", "--cases", "4"], "thesis.tex"),
+        (&["--cases", "4", "--weights", "weights.toml"], "weights.toml:2:"),
+        (&["--level", "rc", "--cases", "4"], "has no isolation level 'read committed'"),
+        (&["--time", "soon"], "expected a time like 90s"),
+    ];
+    for (arguments, expected) in mistakes {
+        let output = run(folder.path(), arguments);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(expected), "{arguments:?}: {told}");
+    }
+    std::fs::write(folder.path().join("out/progress"), "not a journal\n").expect("written");
+    let output = run(folder.path(), &["--out", "out", "--resume"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("progress:1: expected"), "{}", stderr(&output));
+}
+
+#[test]
+fn when_nobody_meets_anybody_the_hunt_says_so() {
+    let folder = folder();
+    // One transaction each: there is nobody to meet, so nothing is suspicious; but nothing is proved either.
+    let arguments = ["--cases", "10", "--oracle", "none", "--seed", "1"];
+    let output = run(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nothing could be judged"), "{}", stderr(&output));
+}

@@ -1,0 +1,193 @@
+//! kill -9 of a hunt that finds something, again and again: nothing found is lost, and after the last resume
+//! the same cases are done as in a hunt that nobody disturbed.
+//!
+//! The test starts itself as a child that hunts on a sabotaged SQLite and says each finding after it was kept. The
+//! parent kills it at different moments of its progress, which it reads from the journal. No clock decides.
+
+#![allow(clippy::print_stdout, reason = "the child talks to its parent")]
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use anchorite_claims::Claims;
+use anchorite_generate::{Recipe, case};
+use anchorite_hunt::{Audience, Effort, HuntOptions, Keeper, Post, Quarry, Stop, Tally, hunt};
+use anchorite_judge::Oracle;
+use anchorite_model::{FindingLine, HuntSummary, Product};
+use anchorite_stage::RunOptions;
+use anchorite_store::{Campaign, CampaignTarget, Past, Ranges, Store};
+use anchorite_target::sabotage::{Sabotage, sabotaged};
+use anchorite_target::{Target, open, wait_readable};
+
+/// Tells the child where to write.
+const FOLDER: &str = "ANCHORITE_TEST_HUNT_FOLDER";
+/// So many cases there are.
+const CASES: u64 = 120;
+/// So many of them belong together.
+const BLOCK: u64 = 4;
+/// So often the child is killed.
+const KILLS: usize = 20;
+/// Longest wait for anything here.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// SQLite never goes away.
+struct InProcess;
+
+impl Keeper for InProcess {
+    fn is_ours(&self) -> bool {
+        false
+    }
+
+    fn ended_within(&self, _: Duration) -> bool {
+        false
+    }
+
+    fn log_tail(&self) -> Option<String> {
+        None
+    }
+
+    fn open(&self) -> Result<Arc<dyn Target>, String> {
+        Ok(target())
+    }
+
+    fn restart(&mut self) -> Result<Arc<dyn Target>, String> {
+        Err("it is not ours".to_owned())
+    }
+}
+
+struct Parent;
+
+impl Audience for Parent {
+    fn live(&self, _: &HuntSummary) {}
+
+    fn say(&self, _: &str) {}
+
+    fn found(&self, finding: &FindingLine) {
+        let mut out = std::io::stdout().lock();
+        let said = writeln!(out, "found {}", finding.fingerprint).and_then(|()| out.flush());
+        said.expect("the parent listens");
+    }
+}
+
+fn target() -> Arc<dyn Target> {
+    static SQLITE: OnceLock<Box<dyn Target>> = OnceLock::new();
+    let sqlite = SQLITE.get_or_init(|| open("sqlite").expect("SQLite is built in"));
+    Arc::new(sabotaged(sqlite.as_ref(), Sabotage::CommitLost))
+}
+
+fn campaign() -> Campaign {
+    let mut campaign = Campaign::new("0.0.0", 7);
+    campaign.cases = Some(CASES);
+    campaign.targets.push(CampaignTarget {
+        on: "sqlite".to_owned(),
+        target: target().info().clone(),
+        levels: vec![None],
+        recipe: serde_json::Value::Null,
+    });
+    campaign
+}
+
+/// Begins or goes on, to the end.
+fn hunt_in(folder: &Path) -> HuntSummary {
+    let (store, past) = match Store::resume::<Tally>(folder) {
+        Ok(resumed) => resumed,
+        Err(_) => {
+            let store = Store::begin(folder, campaign(), true).expect("a new campaign");
+            (store, Past { progress: Vec::new(), suspects: Vec::new() })
+        }
+    };
+    let recipe = Recipe::new(Product::Sqlite);
+    let quarry = Quarry {
+        on: "sqlite".to_owned(),
+        post: Post::new(target(), Box::new(InProcess)),
+        levels: vec![None],
+        claims: Claims::for_product(Product::Sqlite),
+        cases: Box::new(move |number| case(&recipe, 7, number)),
+    };
+    // Little effort: this is about what is kept, not about how small it becomes.
+    let effort = Effort { confirmations: 1, questions: 3, contrasts: 0, ..Effort::default() };
+    let options = HuntOptions {
+        jobs: 2,
+        block: BLOCK,
+        time: None,
+        oracles: Oracle::ALL.to_vec(),
+        effort,
+        known: Vec::new(),
+        run: RunOptions::default(),
+    };
+    let ended = hunt(&[quarry], &options, store, past, &Parent);
+    assert!(matches!(ended.stop, Stop::Done), "{:?}", ended.stop);
+    ended.summary
+}
+
+/// Not a test by itself: the child.
+#[test]
+fn child() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        hunt_in(Path::new(&folder));
+    }
+}
+
+fn start(folder: &Path) -> Child {
+    let us = std::env::current_exe().expect("our own path");
+    let mut command = Command::new(us);
+    command.args(["--exact", "child", "--nocapture"]).env(FOLDER, folder);
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the child starts")
+}
+
+/// How much has been written down: lines of the journals, and suspects.
+fn written(folder: &Path) -> usize {
+    let lines = |name: &str| {
+        let bytes = std::fs::read(folder.join(name)).unwrap_or_default();
+        bytes.iter().filter(|byte| **byte == b'\n').count()
+    };
+    let suspects = std::fs::read_dir(folder.join("suspects")).map_or(0, Iterator::count);
+    lines("progress") + lines("outcomes") + suspects
+}
+
+#[test]
+fn a_hunt_that_is_killed_again_and_again_loses_nothing() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = temporary.path().join("killed");
+    let mut found = BTreeSet::new();
+    for kill in 0..KILLS {
+        let before = written(&folder);
+        let mut child = start(&folder);
+        let begun = Instant::now();
+        // Now and then at once, while it opens the folder; else after it has written a little more.
+        while written(&folder) < before + kill % 4 && child.try_wait().expect("a state").is_none() {
+            assert!(begun.elapsed() < LIMIT, "kill {kill}: the child does not get on");
+            wait_readable(&[], Duration::from_millis(1));
+        }
+        child.kill().expect("it can be killed");
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = said.lines().filter_map(|line| line.split_once("found "));
+        found.extend(said.map(|(_, fingerprint)| fingerprint.to_owned()));
+        if folder.join("campaign.json").exists() {
+            let (store, _) =
+                Store::resume::<Tally>(&folder).expect("the folder opens after a kill");
+            let kept: BTreeSet<String> =
+                store.findings().into_iter().map(|finding| finding.fingerprint).collect();
+            assert!(found.is_subset(&kept), "kill {kill}: {found:?} were told, {kept:?} are there");
+        }
+    }
+    let killed = hunt_in(&folder);
+    let undisturbed = hunt_in(&temporary.path().join("undisturbed"));
+    let fingerprints = |summary: &HuntSummary| -> BTreeSet<(String, u64)> {
+        summary.findings.iter().map(|line| (line.fingerprint.clone(), line.hits)).collect()
+    };
+    assert!(!undisturbed.findings.is_empty(), "the sabotage shows");
+    assert_eq!(fingerprints(&killed), fingerprints(&undisturbed));
+    assert_eq!(killed.verdicts, undisturbed.verdicts);
+    let (_, past) = Store::resume::<Tally>(&folder).expect("the folder opens");
+    let mut done = Ranges::default();
+    past.progress.iter().for_each(|entry| done.add(entry.from..entry.to));
+    assert!(done.iter().eq(std::iter::once(0..CASES)), "{done:?}");
+    let counted: u64 = past.progress.iter().map(|entry| entry.to - entry.from).sum();
+    assert_eq!(counted, CASES, "no case counts twice");
+}
