@@ -138,7 +138,13 @@ impl<'r> Simulation<'_, 'r> {
         let Some(values) = version.and_then(|version| version.values.as_ref()) else {
             return Ok(Ok(None));
         };
-        let mut others = if situation.shape.has_subquery { view.clone() } else { Contents::new() };
+        let mut others = if situation.shape.has_subquery {
+            view.clone()
+        } else {
+            let needed = evaluator.may_refer_to(situation.table);
+            let latest = situation.state.view(situation.writer, situation.statement.end);
+            latest.into_iter().filter(|(table, _)| needed.contains(table)).collect()
+        };
         others.remove(&situation.table);
         let session = self.committed[situation.writer].session;
         let sql = situation.statement.sql;

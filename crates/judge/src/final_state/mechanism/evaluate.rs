@@ -57,6 +57,16 @@ impl<'r> Evaluator<'r> {
         Ok(Self { run, ddl, generated, filling_order, known: HashMap::new() })
     }
 
+    /// The tables that a row of this one may refer to: those that were created before it.
+    pub fn may_refer_to(&self, table: usize) -> &[usize] {
+        let refers = self
+            .ddl
+            .iter()
+            .any(|statement| statement.sql.to_ascii_uppercase().contains("REFERENCES"));
+        let at = self.filling_order.iter().position(|other| *other == table).unwrap_or(0);
+        if refers { &self.filling_order[..at] } else { &[] }
+    }
+
     /// What the statement does to the only row of a table, others being as given.
     pub fn on_row<E>(
         &mut self,
