@@ -46,6 +46,7 @@ fn honest_json(found: &Findings, line: &Honest) -> Json {
         "oracle": line.oracle.name(),
         "cases": line.cases,
         "false_alarms": line.false_alarms,
+        "known": line.known,
         "allowed": line.allowed,
         "undecided": line.undecided,
         "first_false_alarm_at_case": line.first_false_alarm.as_ref().map(|(number, _)| number),
@@ -88,9 +89,9 @@ fn table(found: &Findings, seed: u64, out: &mut String) {
         line(
             out,
             &format!(
-                "  without sabotage: {cases} cases, {} false alarms, {} allowed by the vendor's \
-                 documentation, {} undecided",
-                honest.false_alarms, honest.allowed, honest.undecided
+                "  without sabotage: {cases} cases, {} false alarms, {} known issues, {} allowed by the \
+                 vendor's documentation, {} undecided",
+                honest.false_alarms, honest.known, honest.allowed, honest.undecided
             ),
         );
         if let Some((number, because)) = &honest.first_false_alarm {

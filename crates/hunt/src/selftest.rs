@@ -1,7 +1,7 @@
 //! Would we notice? Faults are planted on purpose, and the oracles have to find them.
 //!
 //! Idea: each case is run honestly once, and judged: whatever an oracle complains about there is a false alarm (or
-//! a real bug of the server). Then each sabotage has its turn on a wrapper around the same target: where it changed an
+//! a real bug of the server: known issues are counted apart). Then each sabotage has its turn on a wrapper around the same target: where it changed an
 //! answer or the final state, compared with the honest run, a fault is *planted*; where the oracle
 //! calls the sabotaged run a violation, it is *found*. Rehearsals run on the sabotaged target too, as they
 //! would on a server with that fault. Allowed and undecided are misses.
@@ -15,13 +15,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anchorite_claims::Claims;
 use anchorite_judge::Oracle;
 use anchorite_model::{
-    Answer, Case, Ending, ErrorClass, Level, Outcome, Rows, Run, TargetInfo, Verdict,
+    Answer, Case, Ending, ErrorClass, Level, Origin, Outcome, Rows, Run, Signature, TargetInfo,
+    Verdict,
 };
-use anchorite_stage::{Arena, RunOptions, Runner, StageError};
+use anchorite_reduce::known;
+use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
 use anchorite_target::sabotage::{Sabotage, sabotaged};
 use anchorite_target::{Target, TargetError};
 
-use crate::Trial;
+use crate::{Effort, Investigation, Suspect, Trial, investigate};
 
 /// What is tested, and how much.
 pub struct SelfTest<'a> {
@@ -86,8 +88,10 @@ pub struct Honest {
     pub oracle: Oracle,
     /// Cases that ran.
     pub cases: u64,
-    /// Violations, although nobody did anything.
+    /// Violations, although nobody did anything, that are no known issues of the server.
     pub false_alarms: u64,
+    /// Violations that are known issues of the server.
+    pub known: u64,
     /// Documented exceptions.
     pub allowed: u64,
     /// Not decided.
@@ -219,6 +223,7 @@ impl SelfTest<'_> {
             oracle: *oracle,
             cases: 0,
             false_alarms: 0,
+            known: 0,
             allowed: 0,
             undecided: 0,
             first_false_alarm: None,
@@ -241,13 +246,34 @@ impl SelfTest<'_> {
                 baseline.words = name.unwrap_or_else(|| session.level_read_back.clone());
             }
             let tried = self.trial().judge(&mut runner, run)?;
+            let is_known = match &tried.signature {
+                Some(signature) => self.is_known(&mut runner, case, signature)?,
+                None => false,
+            };
             // What is a violation already would be found for another reason than the sabotage.
             baseline.shown.push(tried.signature.is_none().then_some(shown));
             for (line, judgement) in baseline.honest.iter_mut().zip(tried.judgements) {
-                line.note(number, judgement.verdict);
+                line.note(number, judgement.verdict, is_known);
             }
         }
         Ok(baseline)
+    }
+
+    /// Whether a violation without sabotage is a known issue of the server.
+    fn is_known(
+        &self,
+        runner: &mut dyn Runner,
+        case: &Case,
+        signature: &Signature,
+    ) -> Result<bool, StageError> {
+        let origin = Origin::File(case.name.clone());
+        let suspect =
+            Suspect { case, level: self.level, signature: Some(signature.clone()), origin };
+        let mut fresh = FreshTables { target: self.target, options: self.options.clone() };
+        let effort = Effort { confirmations: 1, contrasts: 0, ..Effort::default() };
+        let known = known::built_in();
+        let outcome = investigate(&self.trial(), runner, &mut fresh, &suspect, &effort, known)?;
+        Ok(matches!(outcome, Investigation::Confirmed { finding, .. } if finding.known.is_some()))
     }
 
     fn plant(&self, sabotage: Sabotage, baseline: &Baseline) -> Result<Vec<Planted>, StageError> {
@@ -305,10 +331,11 @@ impl SelfTest<'_> {
 }
 
 impl Honest {
-    fn note(&mut self, number: u64, verdict: Verdict) {
+    fn note(&mut self, number: u64, verdict: Verdict, is_known: bool) {
         self.cases += 1;
         match verdict {
             Verdict::Pass => {}
+            Verdict::Violation { .. } if is_known => self.known += 1,
             Verdict::Violation { because, .. } => {
                 self.false_alarms += 1;
                 self.first_false_alarm.get_or_insert((number, because));

@@ -1,0 +1,130 @@
+//! Two-transaction cases per second, generated, run and judged by the final-state oracle, with two workers:
+//! once asking the server who waits, once with the published tools' timer of two seconds, on the same cases.
+//!
+//! `cargo bench -p anchorite-hunt --bench throughput -- URL…` (default: SQLite). The share of the run itself,
+//! without rehearsals and judging, is shown beside it: that is where the rest goes.
+
+#![allow(clippy::print_stdout, reason = "a benchmark tells what it measured")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anchorite_claims::Claims;
+use anchorite_generate::Recipe;
+use anchorite_hunt::Trial;
+use anchorite_judge::Oracle;
+use anchorite_model::{Case, Level, Outcome, Run};
+use anchorite_stage::{Arena, Asking, RunOptions, Runner, StageError};
+use anchorite_target::{Target, open};
+
+const WORKERS: usize = 2;
+const CASES: usize = 4_000;
+const WARM_UP: usize = 200;
+/// With a timer every blocked statement costs two seconds, so a few cases must do.
+const TIMED_CASES: usize = 16;
+const TIMER: Duration = Duration::from_secs(2);
+
+/// Adds up what the runner itself takes.
+struct Clocked<'a> {
+    arena: Arena<'a>,
+    first_runs: Duration,
+    rehearsals: Duration,
+    is_rehearsing: bool,
+}
+
+impl Runner for Clocked<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+        let begun = Instant::now();
+        let run = self.arena.run(case, level);
+        let spent = if self.is_rehearsing { &mut self.rehearsals } else { &mut self.first_runs };
+        *spent += begun.elapsed();
+        self.is_rehearsing = true;
+        run
+    }
+}
+
+#[derive(Default)]
+struct Measured {
+    seconds: f64,
+    blocked: usize,
+    first_runs: f64,
+    rehearsals: f64,
+}
+
+/// Runs and judges all cases with two workers.
+fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) -> Measured {
+    let claims = Claims::for_product(target.info().product);
+    let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
+    let next = AtomicUsize::new(0);
+    let begun = Instant::now();
+    let work = || {
+        let options = RunOptions { asking, terse: true, ..RunOptions::default() };
+        let arena = Arena::new(target, options).expect("the target can be used");
+        let mut runner = Clocked {
+            arena,
+            first_runs: Duration::ZERO,
+            rehearsals: Duration::ZERO,
+            is_rehearsing: false,
+        };
+        let mut blocked = 0;
+        // Cases that share their tables stay with one worker.
+        while let Some(block) = cases.chunks(100).nth(next.fetch_add(1, Ordering::Relaxed)) {
+            for case in block {
+                runner.is_rehearsing = false;
+                let tried = trial.hold(&mut runner, case, Some(level)).expect("a case runs");
+                let waits = |outcome: &Outcome| matches!(outcome, Outcome::Blocked { .. });
+                blocked += usize::from(tried.run.events.iter().any(|e| waits(&e.outcome)));
+            }
+        }
+        (blocked, runner.first_runs, runner.rehearsals)
+    };
+    let shares: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no worker fails")).collect()
+    });
+    let seconds = begun.elapsed().as_secs_f64();
+    let sum = |part: fn(&(usize, Duration, Duration)) -> f64| shares.iter().map(part).sum::<f64>();
+    Measured {
+        seconds,
+        blocked: shares.iter().map(|share| share.0).sum(),
+        first_runs: sum(|share| share.1.as_secs_f64()),
+        rehearsals: sum(|share| share.2.as_secs_f64()),
+    }
+}
+
+fn main() {
+    let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let urls = if named.is_empty() { vec!["sqlite".to_owned()] } else { named };
+    for url in urls {
+        let target = open(&url).unwrap_or_else(|error| panic!("{error}"));
+        let recipe = Recipe::new(target.info().product);
+        let all = (0..).map(|number| anchorite_generate::case(&recipe, 1, number));
+        let cases: Vec<Case> = all.filter(|case| case.sessions.len() == 2).take(CASES).collect();
+        let weakest = target.levels().iter().copied().find(|level| *level >= Level::ReadCommitted);
+        let level = weakest.unwrap_or(Level::Serializable);
+        measure(target.as_ref(), level, Asking::Server, &cases[..WARM_UP]);
+        let asked = measure(target.as_ref(), level, Asking::Server, &cases);
+        let timed = Asking::Silence(TIMER);
+        let timed = measure(target.as_ref(), level, timed, &cases[..TIMED_CASES]);
+        let rate = |count: usize, seconds: f64| count as f64 / seconds;
+        let busy = asked.seconds * WORKERS as f64;
+        println!("{} at {level}, {WORKERS} workers, two transactions a case:", target.info());
+        println!(
+            "  asking the server: {:.0} cases/s ({} cases, {:.0} % with a blocked statement)",
+            rate(cases.len(), asked.seconds),
+            cases.len(),
+            100.0 * asked.blocked as f64 / cases.len() as f64
+        );
+        println!(
+            "    of the workers' time: {:.0} % first runs, {:.0} % rehearsals, {:.0} % generating and judging",
+            100.0 * asked.first_runs / busy,
+            100.0 * asked.rehearsals / busy,
+            100.0 * (busy - asked.first_runs - asked.rehearsals) / busy
+        );
+        println!(
+            "  timer of {} s: {:.2} cases/s ({TIMED_CASES} of the same cases)",
+            TIMER.as_secs(),
+            rate(TIMED_CASES, timed.seconds)
+        );
+    }
+}
