@@ -164,7 +164,7 @@ fn open_quarries(
                 let file = arguments.out.clone().unwrap_or_default().join("campaign.json");
                 (recipe::remembered(info.product, &past.recipe, &file)?, past.recipe.clone())
             }
-            None => recipe::make(info.product, weights.as_ref())?,
+            None => recipe::make(target.as_ref(), weights.as_ref())?,
         };
         block = block.min(recipe.group());
         let on = without_password(name);

@@ -6,7 +6,10 @@
 use std::path::Path;
 
 use anchorite_generate::{Recipe, Support, Weights};
+use anchorite_hunt::learn::learn;
 use anchorite_model::Product;
+use anchorite_stage::{FreshTables, RunOptions};
+use anchorite_target::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::BadInput;
@@ -38,12 +41,14 @@ impl WeightsFile {
     }
 }
 
-/// The recipe for a product, and its form for the campaign's file.
+/// The recipe for a target, learnt by trying what it rejects, and its form for the campaign's file.
 pub fn make(
-    product: Product,
+    target: &dyn Target,
     weights: Option<&WeightsFile>,
 ) -> anyhow::Result<(Recipe, serde_json::Value)> {
-    let mut recipe = Recipe::new(product);
+    let product = target.info().product;
+    let mut fresh = FreshTables { target, options: RunOptions::default() };
+    let mut recipe = Recipe { support: learn(&mut fresh, product)?, ..Recipe::new(product) };
     if let Some(file) = weights {
         recipe.weights = parse(file)?;
     }

@@ -44,8 +44,8 @@ pub fn live(summary: &HuntSummary, time: Option<Duration>) -> String {
         if by_class.is_empty() { String::new() } else { format!(" ({})", by_class.join(", ")) };
     let verdicts = &summary.verdicts;
     format!(
-        "{}{of}: {} cases, {:.0}/s, {} commits, {aborts} aborts{by_class}, {} blocked, {} deadlocks, {} conflict shapes; \
-         {} pass, {} violation, {} allowed, {} undecided; {} findings",
+        "{}{of}: {} cases, {:.0}/s, {} commits, {aborts} aborts{by_class}, {} blocked, {} deadlocks, \
+         {} conflict shapes; {} pass, {} violation, {} allowed, {} undecided; {} findings",
         span(elapsed),
         summary.cases,
         summary.cases_per_second(),
