@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anchorite_model::spec::Spec;
 use anchorite_model::{Case, Finding};
-use serde::Deserialize;
 
 use crate::exit::BadInput;
 
@@ -50,28 +49,11 @@ fn parse_case(path: &Path, name: &str, text: &str) -> Result<Script, BadInput> {
     Ok(Script::Case(Box::new(case)))
 }
 
-/// What a findings folder puts around a finding: the version of its layout.
-#[derive(Deserialize)]
-struct Envelope {
-    finding: Finding,
-}
-
-/// Whether there is an envelope.
-#[derive(Deserialize)]
-struct Peek {
-    schema: Option<u32>,
-}
-
-/// Reads a `finding.json`: as the store writes it, or bare.
+/// Reads a `finding.json`: what the store writes beside it (the version of its layout) is passed over.
 pub fn finding_file(path: &Path) -> Result<Finding, BadInput> {
     let name = path.display();
     let text =
         std::fs::read_to_string(path).map_err(|error| BadInput(format!("{name}: {error}")))?;
-    let enveloped = serde_json::from_str(&text).is_ok_and(|peek: Peek| peek.schema.is_some());
-    let finding = if enveloped {
-        serde_json::from_str(&text).map(|envelope: Envelope| envelope.finding)
-    } else {
-        serde_json::from_str(&text)
-    };
+    let finding = serde_json::from_str(&text);
     finding.map_err(|error| BadInput(format!("{name}: expected a finding: {error}")))
 }

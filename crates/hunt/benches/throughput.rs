@@ -1,4 +1,4 @@
-//! Two-transaction cases per second, generated, run and judged by the final-state oracle, with two workers:
+//! Two-transaction cases per second, generated, run and judged by the final-state oracle, with a few workers:
 //! once asking the server who waits, once with the published tools' timer of two seconds, on the same cases.
 //!
 //! `cargo bench -p anchorite-hunt --bench throughput -- URL…` (default: SQLite). The share of the run itself,
@@ -13,11 +13,11 @@ use anchorite_claims::Claims;
 use anchorite_generate::Recipe;
 use anchorite_hunt::Trial;
 use anchorite_judge::Oracle;
-use anchorite_model::{Case, Level, Outcome, Run};
+use anchorite_model::{Case, Level, Outcome, Run, StatementKind};
 use anchorite_stage::{Arena, Asking, RunOptions, Runner, StageError};
 use anchorite_target::{Target, open};
 
-const WORKERS: usize = 2;
+const WORKERS: usize = 4;
 const CASES: usize = 4_000;
 const WARM_UP: usize = 200;
 /// With a timer every blocked statement costs two seconds, so a few cases must do.
@@ -51,11 +51,17 @@ struct Measured {
     rehearsals: f64,
 }
 
-/// Runs and judges all cases with two workers.
+/// Runs and judges all cases with a few workers.
 fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) -> Measured {
     let claims = Claims::for_product(target.info().product);
     let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
     let next = AtomicUsize::new(0);
+    // Cases that share their tables stay with one worker, as in a hunt.
+    let tables = |case: &Case| {
+        let ddl = case.setup.iter().filter(|s| StatementKind::of(&s.sql) == StatementKind::Ddl);
+        ddl.map(|statement| statement.sql.clone()).collect::<Vec<_>>()
+    };
+    let blocks: Vec<&[Case]> = cases.chunk_by(|a, b| tables(a) == tables(b)).collect();
     let begun = Instant::now();
     let work = || {
         let options = RunOptions { asking, terse: true, ..RunOptions::default() };
@@ -67,9 +73,8 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
             is_rehearsing: false,
         };
         let mut blocked = 0;
-        // Cases that share their tables stay with one worker.
-        while let Some(block) = cases.chunks(100).nth(next.fetch_add(1, Ordering::Relaxed)) {
-            for case in block {
+        while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for case in *block {
                 runner.is_rehearsing = false;
                 let tried = trial.hold(&mut runner, case, Some(level)).expect("a case runs");
                 let waits = |outcome: &Outcome| matches!(outcome, Outcome::Blocked { .. });

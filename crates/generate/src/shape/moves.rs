@@ -18,7 +18,8 @@ impl Scene<'_> {
         let from = row[key].as_int()?;
         let steps = [self.step(), self.step()];
         let sign = if self.random.percent(BACKWARDS_PERCENT) { -1 } else { 1 };
-        let (via, to) = (from + sign * steps[0], from + sign * (steps[0] + steps[1]));
+        let via = from.checked_add(sign * steps[0])?;
+        let to = via.checked_add(sign * steps[1])?;
         let is_twice = self.random.percent(75);
         let is_alone = self.rows[table].len() == 1 && self.random.percent(60);
         let name = &definition.columns[key].name;

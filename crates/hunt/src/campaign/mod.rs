@@ -14,12 +14,13 @@ mod bench;
 mod investigator;
 mod loss;
 mod queue;
+mod standing;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
@@ -145,6 +146,8 @@ struct Campaign<'a> {
     strict: bool,
     session: u32,
     begun: Instant,
+    /// When the last worker had nothing more to do.
+    worked: OnceLock<Duration>,
     /// Of earlier sessions of the campaign.
     earlier: Duration,
     plan: Mutex<Plan>,
@@ -209,6 +212,7 @@ impl<'a> Campaign<'a> {
             strict: store.campaign().strict,
             session: sessions.keys().next_back().map_or(0, |last| last + 1),
             begun: Instant::now(),
+            worked: OnceLock::new(),
             earlier: Duration::from_millis(sessions.values().sum()),
             plan: Mutex::new(Plan::new(options.block, store.campaign().cases, done)),
             store: Mutex::new(store),
@@ -251,6 +255,7 @@ impl<'a> Campaign<'a> {
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
                 if working == 0 && last_looks_end.is_none() {
+                    let _ = self.worked.set(self.begun.elapsed());
                     self.queue.close();
                     last_looks_end = Some(Instant::now() + LAST_LOOKS);
                 }
@@ -313,7 +318,9 @@ impl<'a> Campaign<'a> {
 
     fn summary(&self) -> HuntSummary {
         let store = lock(&self.store);
-        let elapsed = self.earlier + self.begun.elapsed();
+        // The last suspects are investigated afterwards: that is no time for cases.
+        let worked = self.worked.get().copied().unwrap_or_else(|| self.begun.elapsed());
+        let elapsed = self.earlier + worked;
         let place = |quarry: &Quarry<'_>| HuntPlace {
             target: quarry.post.current().0.info().clone(),
             levels: quarry.levels.clone(),
@@ -337,6 +344,7 @@ impl<'a> Campaign<'a> {
     fn end(self) -> Ended {
         let mut summary = self.summary();
         let stop = lock(&self.stop).take().unwrap_or(Stop::Done);
+        summary.known_gone = self.known_gone(&stop);
         summary.stopped = match &stop {
             Stop::Done => None,
             Stop::Interrupted => Some("it was interrupted".to_owned()),

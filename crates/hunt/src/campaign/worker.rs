@@ -90,7 +90,7 @@ impl Campaign<'_> {
         let quarry = &self.quarries[place.quarry];
         let (target, generation) = quarry.post.current();
         let interrupt = std::sync::Arc::clone(&bench.interrupt);
-        let options = RunOptions { interrupt, ..self.options.run.clone() };
+        let options = RunOptions { interrupt, terse: true, ..self.options.run.clone() };
         let mut arena: Option<Arena<'_>> = None;
         let trial =
             Trial { claims: quarry.claims, oracles: &self.options.oracles, strict: self.strict };

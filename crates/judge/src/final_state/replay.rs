@@ -66,7 +66,9 @@ fn belongs(statement: &Performed<'_>, form: Form, keep_reads: bool) -> bool {
     }
 }
 
-/// Whether its answer is compared: its own effect is part of the serial order.
+/// Whether its answer is compared: its own effect is part of the serial order. What a ROLLBACK TO took back
+/// is not: its locks may be gone too, so that others came in between.
 fn compared(statement: &Performed<'_>) -> bool {
-    statement.is_write() || matches!(statement.kind, StatementKind::Select { .. })
+    let tells = statement.is_write() || matches!(statement.kind, StatementKind::Select { .. });
+    tells && !statement.undone
 }

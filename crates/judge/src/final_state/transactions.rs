@@ -31,6 +31,8 @@ pub struct Performed<'r> {
     pub end: usize,
     /// Taken back by a ROLLBACK TO.
     pub undone: bool,
+    /// Sent when an error had already taken its transaction away, and so ignored.
+    pub ignored: bool,
 }
 
 impl Performed<'_> {
@@ -42,7 +44,8 @@ impl Performed<'_> {
             ErrorClass::LockTimeout,
             ErrorClass::Conflict,
         ];
-        matches!(self.reply, Err(error)
+        self.ignored
+            || matches!(self.reply, Err(error)
             if concurrency.contains(&error.class) || CANCELLED.contains(&error.code.as_str()))
     }
 
@@ -147,6 +150,7 @@ impl<'r> Follower<'r> {
                 start,
                 end: index,
                 undone: false,
+                ignored: false,
             })?;
         }
         let last = self.run.events.len();
@@ -218,13 +222,14 @@ impl<'r> Follower<'r> {
         }
     }
 
-    fn take_inside(&mut self, statement: Performed<'r>) {
+    fn take_inside(&mut self, mut statement: Performed<'r>) {
         if statement.kind == StatementKind::Ddl && commits_before_ddl(self.run.target.product) {
             self.close(true, statement.start);
             self.single(statement);
             return;
         }
         let Some(open) = self.open.as_mut() else { return };
+        statement.ignored = open.lost && statement.reply.is_err();
         match (&statement.kind, statement.reply) {
             (StatementKind::Savepoint(name), Ok(_)) => {
                 let count = open.statements.len();

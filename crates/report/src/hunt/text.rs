@@ -3,6 +3,8 @@
 //! Idea: somebody who runs the first command of the README should understand what was done, what came out,
 //! where it lies and what to try next; the last line is the seed, so that it is never lost.
 
+use std::collections::BTreeMap;
+
 use anchorite_model::{FindingLine, HuntSummary, Level};
 
 use super::{many, place_told, told_in_sentences};
@@ -49,9 +51,8 @@ fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
     for (i, line) in summary.new_findings().enumerate() {
         finding(i + 1, line, page, out);
     }
-    for line in summary.findings.iter().filter(|line| line.known.is_some()) {
-        let name = line.known.as_deref().unwrap_or_default();
-        let told = format!("Known issue {name}: seen {}.", many(line.hits, "time", "times"));
+    for (name, hits) in known_hits(summary) {
+        let told = format!("Known issue {name}: seen {}.", many(hits, "time", "times"));
         page.indented(Ink::Plain, &visible(&told), out);
     }
     for (exception, count) in &summary.allowed_by {
@@ -59,6 +60,17 @@ fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
         let told = format!("Allowed by the vendor's documentation: {exception}, {times}.");
         page.indented(Ink::Plain, &visible(&told), out);
     }
+}
+
+/// The known issues, each once, with the hits of all findings that are it.
+fn known_hits(summary: &HuntSummary) -> BTreeMap<&str, u64> {
+    let mut hits = BTreeMap::new();
+    for line in &summary.findings {
+        if let Some(name) = &line.known {
+            *hits.entry(name.as_str()).or_default() += line.hits;
+        }
+    }
+    hits
 }
 
 fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) {

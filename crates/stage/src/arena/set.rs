@@ -158,6 +158,8 @@ impl Set {
     ) -> Result<(), DbError> {
         let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
         let upkeep = &self.upkeep;
+        // Without foreign keys no rule has to be lifted for the deletes.
+        let refers = tables.ddl.iter().any(|sql| sql.to_ascii_uppercase().contains("REFERENCES"));
         let worn = self.worn + bytes_written(run);
         let truncates = upkeep.worn_after.is_some_and(|limit| worn >= limit);
         let moves_on = (!upkeep.stillness.is_empty()).then_some("COMMIT");
@@ -165,13 +167,13 @@ impl Set {
         let mut statements: Vec<&str> = moves_on.into_iter().chain(reads).collect();
         if let Some(deletes) = &tables.deletes {
             statements.push("BEGIN");
-            statements.extend(upkeep.before_delete.iter().map(String::as_str));
+            statements.extend(upkeep.before_delete.iter().filter(|_| refers).map(String::as_str));
             if truncates {
                 statements.push(&tables.truncate);
             } else {
                 statements.extend(deletes.iter().map(String::as_str));
             }
-            statements.extend(upkeep.after_delete.iter().map(String::as_str));
+            statements.extend(upkeep.after_delete.iter().filter(|_| refers).map(String::as_str));
             statements.push("COMMIT");
         }
         let answer = execute_all(caretaker, &statements, options.limits.housekeeping)?;

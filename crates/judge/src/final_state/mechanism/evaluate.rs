@@ -45,6 +45,13 @@ impl<'r> Evaluator<'r> {
                 _ => return Err("the set-up does more than to fill tables".to_owned()),
             }
         }
+        let acts = |statement: &Statement| {
+            let sql = statement.sql.to_ascii_uppercase();
+            ["CASCADE", "SET NULL", "SET DEFAULT"].iter().any(|action| sql.contains(action))
+        };
+        if ddl.iter().any(acts) {
+            return Err("a foreign key changes rows by itself".to_owned());
+        }
         let dialect = Dialect::of(run.target.product);
         let created_at = |name: &String| {
             ddl.iter().position(|statement| {

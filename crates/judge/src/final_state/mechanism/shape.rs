@@ -49,11 +49,8 @@ pub fn write_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
     let qualifies = |index: usize| tokens.get(index + 1).is_some_and(|t| t.is_symbol("."));
     let again = (at + 1..tokens.len()).any(|index| same(index) && !qualifies(index));
     let word = |word: &str| tokens.iter().any(|token| token.is_word(word));
-    (!word("JOIN") && !word("USING")).then(|| WriteShape {
-        table,
-        has_subquery: word("SELECT"),
-        names_table_again: again,
-    })
+    let complex = ["JOIN", "USING", "LIMIT", "FETCH"].into_iter().any(word);
+    (!complex).then(|| WriteShape { table, has_subquery: word("SELECT"), names_table_again: again })
 }
 
 /// The columns (table, column) that tables compute by themselves.
@@ -116,6 +113,7 @@ mod tests {
         assert_eq!(shape("UPDATE `t0` SET a = a + 1"), simple("t0"));
         assert_eq!(shape("INSERT IGNORE INTO t (a) VALUES (1)"), simple("t"));
         assert_eq!(shape("UPDATE t, u SET t.a = 1"), None);
+        assert_eq!(shape("DELETE FROM t ORDER BY a LIMIT 1"), None);
         let inside = shape("DELETE FROM t WHERE a IN (SELECT a FROM t)").expect("a shape");
         assert!(inside.has_subquery && inside.names_table_again);
     }
