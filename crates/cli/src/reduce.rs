@@ -9,7 +9,7 @@ use anchorite_claims::Claims;
 use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
 use anchorite_model::{Finding, Level, Origin, Signature};
 use anchorite_reduce::{Shape, known};
-use anchorite_stage::{Arena, FreshTables, RunOptions};
+use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
 use anchorite_target::Target;
 use anyhow::Context;
 use clap::Args;
@@ -68,7 +68,11 @@ pub fn run(arguments: &ReduceArgs) -> anyhow::Result<ExitCode> {
     let subject = read_subject(&arguments.file)?;
     let interrupt = Interrupt::listen()?;
     let open = OpenTarget::open(&arguments.on)?;
-    let options = RunOptions { interrupt: Arc::clone(&interrupt.flag), ..RunOptions::default() };
+    let options = RunOptions {
+        interrupt: Arc::clone(&interrupt.flag),
+        limits: Limits::hurried(),
+        ..RunOptions::default()
+    };
     interrupt.attend(|| reduce(arguments, &subject, open.target.as_ref(), &options))
 }
 

@@ -9,7 +9,7 @@ use anchorite_hunt::SelfTest;
 use anchorite_hunt::selftest::Findings;
 use anchorite_judge::Oracle;
 use anchorite_model::Case;
-use anchorite_stage::RunOptions;
+use anchorite_stage::{Limits, RunOptions};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -109,7 +109,11 @@ fn test(
             cases: &cases,
             plants: arguments.plants,
             jobs,
-            options: RunOptions { interrupt: Arc::clone(&interrupt.flag), ..RunOptions::default() },
+            options: RunOptions {
+                interrupt: Arc::clone(&interrupt.flag),
+                limits: Limits::hurried(),
+                ..RunOptions::default()
+            },
             progress: &|runs| bar.inc(runs),
         };
         bar.set_length(test.runs());

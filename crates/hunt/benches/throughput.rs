@@ -14,7 +14,7 @@ use anchorite_generate::Recipe;
 use anchorite_hunt::Trial;
 use anchorite_judge::Oracle;
 use anchorite_model::{Case, Level, Outcome, Run, StatementKind};
-use anchorite_stage::{Arena, Asking, RunOptions, Runner, StageError};
+use anchorite_stage::{Arena, Asking, Limits, RunOptions, Runner, StageError};
 use anchorite_target::{Target, open};
 
 const WORKERS: usize = 4;
@@ -64,7 +64,8 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
     let blocks: Vec<&[Case]> = cases.chunk_by(|a, b| tables(a) == tables(b)).collect();
     let begun = Instant::now();
     let work = || {
-        let options = RunOptions { asking, terse: true, ..RunOptions::default() };
+        let limits = Limits::hurried();
+        let options = RunOptions { asking, limits, terse: true, ..RunOptions::default() };
         let arena = Arena::new(target, options).expect("the target can be used");
         let mut runner = Clocked {
             arena,

@@ -12,7 +12,7 @@ use anchorite_generate::Recipe;
 use anchorite_hunt::Trial;
 use anchorite_judge::Oracle;
 use anchorite_model::{Level, Run, Verdict};
-use anchorite_stage::{Arena, RunOptions};
+use anchorite_stage::{Arena, Limits, RunOptions};
 use anchorite_target::{Target, open};
 
 const SEED: u64 = 20_261_116;
@@ -30,7 +30,9 @@ fn hunt(target: &dyn Target, level: Level, cases: u64) -> Counts {
     let claims = Claims::for_product(target.info().product);
     let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
     let recipe = Recipe::new(target.info().product);
-    let mut arena = Arena::new(target, RunOptions::default()).expect("the target can be used");
+    let mut arena =
+        Arena::new(target, RunOptions { limits: Limits::hurried(), ..RunOptions::default() })
+            .expect("the target can be used");
     let mut counts = Counts::default();
     for number in 0..cases {
         let case = anchorite_generate::case(&recipe, SEED, number);

@@ -24,7 +24,7 @@ use anchorite_hunt::{Effort, Ended, HuntOptions, Post, Quarry, Stop, Tally, hunt
 use anchorite_judge::Oracle;
 use anchorite_reduce::known::{self, KnownIssue};
 use anchorite_report::hunt as report;
-use anchorite_stage::{Asking, RunOptions};
+use anchorite_stage::{Asking, Limits, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
 
 use self::arguments::Format;
@@ -60,6 +60,7 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
         effort: Effort::default(),
         known: known_issues(arguments.known.as_deref())?,
         run: RunOptions {
+            limits: Limits::hurried(),
             asking: arguments.silence.map_or(Asking::Server, Asking::Silence),
             interrupt: Arc::clone(&interrupt.flag),
             ..RunOptions::default()
