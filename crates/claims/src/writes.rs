@@ -12,7 +12,7 @@
 //! [[level.exception]]
 //! name = "semi-consistent-read"
 //! statements = ["update"]         # optional; left out: every write
-//! rows = ["locked"]               # some of: locked, passed, between
+//! rows = ["locked"]               # some of: locked, passed, between, uncommitted
 //! url = "https://…"
 //! says = "An UPDATE judges a locked row by its last committed version and skips it if that does not match."
 //! ```
@@ -55,10 +55,12 @@ pub enum Deviation {
     Passed,
     /// Another transaction committed between two statements of the transaction.
     Between,
+    /// A query inside a write read what another transaction had not committed.
+    Uncommitted,
 }
 
 impl Deviation {
-    const ALL: [Self; 3] = [Self::Locked, Self::Passed, Self::Between];
+    const ALL: [Self; 4] = [Self::Locked, Self::Passed, Self::Between, Self::Uncommitted];
 
     /// The word of the claims files.
     pub const fn name(self) -> &'static str {
@@ -66,6 +68,7 @@ impl Deviation {
             Self::Locked => "locked",
             Self::Passed => "passed",
             Self::Between => "between",
+            Self::Uncommitted => "uncommitted",
         }
     }
 }

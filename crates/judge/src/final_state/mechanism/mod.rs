@@ -41,12 +41,13 @@ macro_rules! inner {
 use inner;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception};
-use anchorite_model::sql::StatementKind;
+use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Outcome, Run};
 
 use super::compare::abridged;
 use super::transactions::Transaction;
 use evaluate::Evaluator;
+use shape::write_shape;
 use simulate::{Course, Simulation};
 
 /// What the mechanism says.
@@ -77,6 +78,9 @@ pub fn explain<'c, E>(
     if writes.any(|statement| statement.kind == StatementKind::Ddl) {
         return Ok(Explanation::CannotTell("there is DDL in the schedule".to_owned()));
     }
+    if let Some(reason) = dirty_query(run, &committed, documented) {
+        return Ok(Explanation::CannotTell(reason));
+    }
     let mut evaluator = match Evaluator::new(run) {
         Ok(evaluator) => evaluator,
         Err(reason) => return Ok(Explanation::CannotTell(reason)),
@@ -87,6 +91,26 @@ pub fn explain<'c, E>(
     Ok(match courses {
         Ok(courses) => conclude(run, &courses, documented),
         Err(reason) => Explanation::CannotTell(reason),
+    })
+}
+
+/// Where queries inside writes may read what is not committed, and there are such queries: what they read is
+/// not known.
+fn dirty_query(
+    run: &Run,
+    committed: &[&Transaction<'_>],
+    documented: &DocumentedWrites<'_>,
+) -> Option<String> {
+    let is_dirty = |exception: &&Exception| exception.rows.contains(&Deviation::Uncommitted);
+    let exception = documented.exceptions.iter().find(is_dirty)?;
+    let dialect = Dialect::of(run.target.product);
+    let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
+    let queries = writes.any(|statement| {
+        let shape = write_shape(statement.sql, dialect);
+        statement.kind.writes() && shape.is_none_or(|shape| shape.has_subquery)
+    });
+    queries.then(|| {
+        format!("a query inside a write may read what is not committed ({})", exception.url)
     })
 }
 
@@ -156,6 +180,7 @@ impl simulate::LeftAlone {
             }
             Deviation::Passed => "which another transaction changed after it had begun",
             Deviation::Between => "which another transaction committed in between",
+            Deviation::Uncommitted => "which another transaction had not committed",
         };
         format!("step {} ({}) left {} alone, {when}", self.n, abridged(sql), self.row)
     }
