@@ -3,13 +3,13 @@
 //! Idea: [`case`] is a pure function of a [`Recipe`], a seed and a number. The tables depend on the number's group
 //! only, so that consecutive cases can share them; rows, transactions and schedule depend on the number. Statements
 //! take predicates, columns and values from each other, and a part of the cases is built around shapes that have
-//! shown bugs ([`shape`]).
+//! shown bugs (`shape`).
 //!
 //! Sources: WriteCheck (VLDB 2025, findings 3 to 5: one or two tables, at most 5 rows, 5 transactions of 5
 //! statements are enough, and keys matter), Troc's forced conflicts, TxCheck's grammar.
 //!
 //! Assumption: what a statement does must not depend on the order in which rows are visited, else a serial replay
-//! could differ from a correct run. The rules are in [`set`] and [`insert`].
+//! could differ from a correct run. The rules are in `set` and `insert`.
 //!
 //! Blind spot: values are few and small, tables have at most a handful of rows, and there are no stored
 //! routines, triggers or views.

@@ -1,7 +1,7 @@
 //! The loop that ties the stages together.
 //!
 //! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named.
-//! * [`learn`]: what a target rejects, so that the generator leaves it out.
+//! * [`mod@learn`]: what a target rejects, so that the generator leaves it out.
 //! * [`selftest`]: faults are planted, and the oracles have to find them.
 //! * [`trial`]: one case is run once and judged by every oracle that was asked for.
 //! * [`campaign`]: many cases on many workers, until a budget is used up.

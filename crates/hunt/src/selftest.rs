@@ -1,7 +1,8 @@
 //! Would we notice? Faults are planted on purpose, and the oracles have to find them.
 //!
 //! Idea: each case is run honestly once, and judged: whatever an oracle complains about there is a false alarm (or
-//! a real bug of the server: known issues are counted apart). Then each sabotage has its turn on a wrapper around the same target: where it changed an
+//! a real bug of the server: known issues are counted apart). Then each sabotage has its turn on a wrapper
+//! around the same target: where it changed an
 //! answer or the final state, compared with the honest run, a fault is *planted*; where the oracle
 //! calls the sabotaged run a violation, it is *found*. Rehearsals run on the sabotaged target too, as they
 //! would on a server with that fault. Allowed and undecided are misses.

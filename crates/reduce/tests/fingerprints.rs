@@ -1,4 +1,5 @@
-//! Fingerprints as data: groups of cases that are one cause. Within a group all share one fingerprint, between groups none.
+//! Fingerprints as data: groups of cases that are one cause. Within a group all share one fingerprint, between
+//! groups none.
 //!
 //! A case says in `-- waits: STEP SESSION` lines who waited for whom in its run.
 

@@ -1,4 +1,5 @@
-//! Reductions with interestingness tests that need no server, as snapshots: what is left, and how many questions it took.
+//! Reductions with interestingness tests that need no server, as snapshots: what is left, and how many
+//! questions it took.
 
 use std::convert::Infallible;
 

@@ -1,10 +1,10 @@
 //! A campaign: workers that run blocks of cases, one investigator that looks closer at what they suspect.
 //!
-//! * [`worker`]: runs the cases of a block, counts, and keeps suspects.
-//! * [`investigator`]: confirms and reduces one suspect at a time while the workers go on.
-//! * [`queue`]: what waits for the investigator.
-//! * [`loss`]: what happens when a server goes away.
-//! * [`bench`]: how to see and reach a thread from outside.
+//! * `worker`: runs the cases of a block, counts, and keeps suspects.
+//! * `investigator`: confirms and reduces one suspect at a time while the workers go on.
+//! * `queue`: what waits for the investigator.
+//! * `loss`: what happens when a server goes away.
+//! * `bench`: how to see and reach a thread from outside.
 //!
 //! This thread only looks after the others: the budget, Ctrl-C, threads that are stuck, and the live line.
 //!
