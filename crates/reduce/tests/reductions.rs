@@ -11,7 +11,8 @@ const NOISY: &str = "\
 -- level: read committed
 -- targets: mariadb
 
-/* setup */ CREATE TABLE t0 (c0 INT PRIMARY KEY, c1 VARCHAR(20) DEFAULT 'x', c2 DECIMAL(10, 2) NOT NULL, c3 INT AS (c0 + 1) STORED, UNIQUE KEY k (c1));
+/* setup */ CREATE TABLE t0 (c0 INT PRIMARY KEY, c1 VARCHAR(20) DEFAULT 'x', c2 DECIMAL(10, 2) NOT NULL,
+  c3 INT AS (c0 + 1) STORED, UNIQUE KEY k (c1));
 /* setup */ CREATE TABLE t1 (c0 INT, c1 BIGINT CHECK (c1 > 0), c4 DOUBLE, FOREIGN KEY (c0) REFERENCES t0 (c0));
 /* setup */ CREATE INDEX i0 ON t0 (c2);
 /* setup */ CREATE UNIQUE INDEX i1 ON t1 (c1, c4);
@@ -149,7 +150,8 @@ fn postgres_and_sqlite_are_read_in_their_own_way() {
 /* setup */ CREATE INDEX by_owner ON accounts (\"Owner\") WHERE balance > 0;
 /* setup */ INSERT INTO accounts VALUES (10, 'ann', 1.5), (20, 'bob', 2);
 /* alice */ BEGIN;
-/* alice */ UPDATE accounts SET balance = balance + 1 FROM accounts b WHERE accounts.id = b.id AND b.id < 15 RETURNING *;
+/* alice */ UPDATE accounts SET balance = balance + 1 FROM accounts b
+  WHERE accounts.id = b.id AND b.id < 15 RETURNING *;
 /* bob */ INSERT INTO accounts VALUES (10, 'eve', 3) ON CONFLICT (id) DO UPDATE SET balance = excluded.balance;
 /* alice */ COMMIT;
 ";

@@ -31,7 +31,9 @@ impl Stage<'_> {
         if self.players.iter().any(|player| player.lost) && !self.alive() {
             self.run.ending = Ending::TargetLost("the server closed all connections".to_owned());
         }
-        let is_victim = |event: &Event| matches!(&event.outcome, Outcome::Error(error) if error.class == ErrorClass::Deadlock);
+        let is_deadlock = |error: &DbError| error.class == ErrorClass::Deadlock;
+        let is_victim =
+            |event: &Event| matches!(&event.outcome, Outcome::Error(error) if is_deadlock(error));
         let is_by_chance = self.has_hurried && self.run.events.iter().any(is_victim);
         let Self { run, players, watcher, .. } = self;
         Ok(Remains { run, players, watcher, is_by_chance })
