@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_built_in_file_names_every_weight() {
         let weights = Weights::default();
-        assert_eq!(weights.case.group, 200);
+        assert_eq!(weights.case.group, 500);
         assert_eq!(Weights::parse("empty.toml", ""), Ok(weights));
     }
 

@@ -37,6 +37,9 @@ fn is_plain(case: &Case) -> bool {
     };
     (0..case.sessions.len()).all(|session| {
         let kinds = kinds(session);
+        if kinds.len() < 2 {
+            return false;
+        }
         let inner = &kinds[1..kinds.len() - 1];
         kinds[0] == StatementKind::Begin
             && kinds[kinds.len() - 1].ends_transaction()

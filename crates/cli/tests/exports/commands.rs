@@ -52,8 +52,9 @@ fn findings_folder(folder: &Path) -> String {
     };
     let place = folder.join("findings/abc");
     std::fs::create_dir_all(&place).expect("a folder");
-    let enveloped = serde_json::json!({"schema": 1, "finding": finding});
-    std::fs::write(place.join("finding.json"), enveloped.to_string()).expect("a file");
+    let mut written = serde_json::to_value(&finding).expect("a finding is data");
+    written["schema"] = serde_json::json!(1);
+    std::fs::write(place.join("finding.json"), written.to_string()).expect("a file");
     place.join("finding.json").display().to_string()
 }
 
