@@ -15,6 +15,8 @@ const SEED: u64 = 1;
 /// Enough for each sabotage that SQLite can suffer to be planted.
 const CASES: u64 = 60;
 const PLANTS: u64 = 8;
+/// So often a fault must have been planted before never finding it counts.
+const CHANCES: u64 = 4;
 /// Kinds of faults, of eighteen, that are found at least once everywhere.
 const FLOOR: usize = 9;
 
@@ -45,7 +47,9 @@ fn planted_faults_are_found_and_honest_runs_are_not_blamed() {
             assert_eq!(honest.first_false_alarm, None, "{place} at {}", found.level);
             assert!(honest.undecided * 20 <= honest.cases, "{place}: {honest:?}");
         }
-        let blind: Vec<_> = found.planted.iter().filter(|line| line.is_blind()).collect();
+        // Of a fault that had hardly a chance, a miss says nothing.
+        let missed = found.planted.iter().filter(|line| line.is_blind() && line.planted >= CHANCES);
+        let blind: Vec<_> = missed.collect();
         assert!(blind.is_empty(), "{place} at {}: {blind:?}", found.level);
         let kinds = found.planted.iter().filter(|line| line.found > 0).count();
         assert!(kinds >= FLOOR, "{place} at {}: only {kinds} kinds found", found.level);
