@@ -4,7 +4,7 @@
 //! with an optional ORDER BY, LIMIT or RETURNING is not understood, and is left alone.
 
 use anchorite_model::Value;
-use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};
+use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens, literal};
 
 /// An UPDATE or DELETE of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,31 +147,6 @@ pub(super) fn equals(column: &str, value: &Value, dialect: Dialect) -> String {
     match value {
         Value::Null => format!("{column} IS NULL"),
         value => format!("{column} = {}", literal(value, dialect)),
-    }
-}
-
-/// A value as it is written in a statement.
-pub(super) fn literal(value: &Value, dialect: Dialect) -> String {
-    match value {
-        Value::Null => "NULL".to_owned(),
-        Value::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
-        Value::Int(integer) => integer.to_string(),
-        Value::Float(float) => format!("{float:?}"),
-        Value::Decimal(decimal) => decimal.clone(),
-        Value::Text(text) => {
-            let text = text.replace('\'', "''");
-            match dialect {
-                Dialect::Mysql => format!("'{}'", text.replace('\\', "\\\\")),
-                Dialect::Postgres | Dialect::Sqlite => format!("'{text}'"),
-            }
-        }
-        Value::Bytes(bytes) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            match dialect {
-                Dialect::Postgres => format!("'\\x{hex}'"),
-                Dialect::Mysql | Dialect::Sqlite => format!("X'{hex}'"),
-            }
-        }
     }
 }
 

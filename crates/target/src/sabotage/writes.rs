@@ -1,12 +1,13 @@
 //! Sabotage of INSERT, UPDATE, DELETE and REPLACE.
 
+use anchorite_model::sql::literal;
 use anchorite_model::{Answer, DbError, ErrorClass, Product, StatementKind};
 
 use super::Sabotage;
 use super::book::{has_effect, is_open_after};
 use super::images::Image;
 use super::plot::lock;
-use super::rewrite::{RowStatement, equals, literal};
+use super::rewrite::{RowStatement, equals};
 use super::session::{Act, After, SabotagedSession};
 use crate::Reply;
 

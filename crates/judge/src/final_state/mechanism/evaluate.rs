@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use anchorite_model::sql::{Dialect, StatementKind};
+use anchorite_model::sql::{Dialect, StatementKind, literal};
 use anchorite_model::{Case, Outcome, Rows, Run, SessionIndex, Statement, Step, Value};
 
-use super::literal::literal;
 use super::shape::generated_columns;
 
 /// What a statement did to one row.
@@ -130,7 +129,7 @@ impl<'r> Evaluator<'r> {
     }
 
     fn filling(&self, contents: &Contents) -> Vec<String> {
-        let product = self.run.target.product;
+        let dialect = Dialect::of(self.run.target.product);
         let mut statements = Vec::new();
         for table in &self.filling_order {
             let Some(rows) = contents.get(table).filter(|rows| !rows.is_empty()) else { continue };
@@ -143,7 +142,7 @@ impl<'r> Evaluator<'r> {
                 .iter()
                 .map(|row| {
                     let cells: Vec<String> =
-                        given.iter().map(|&at| literal(&row[at], product)).collect();
+                        given.iter().map(|&at| literal(&row[at], dialect)).collect();
                     format!("({})", cells.join(", "))
                 })
                 .collect();

@@ -24,7 +24,6 @@
 mod change;
 mod evaluate;
 mod insert;
-mod literal;
 mod shape;
 mod simulate;
 mod state;

@@ -1,11 +1,10 @@
-//! Values as SQL literals, to put a version of a row back into a table.
+//! Values as SQL literals: what was read can be written again.
 
-use anchorite_model::sql::Dialect;
-use anchorite_model::{Product, Value};
+use super::Dialect;
+use crate::Value;
 
-/// The literal for a value in a product's SQL.
-pub fn literal(value: &Value, product: Product) -> String {
-    let dialect = Dialect::of(product);
+/// A value as it is written in a statement.
+pub fn literal(value: &Value, dialect: Dialect) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
         Value::Bool(b) if dialect == Dialect::Postgres => b.to_string(),
@@ -38,10 +37,10 @@ mod tests {
     #[test]
     fn quotes_and_backslashes_stay_inside() {
         let text = Value::Text("a'b\\".to_owned());
-        assert_eq!(literal(&text, Product::Postgres), "'a''b\\'");
-        assert_eq!(literal(&text, Product::Mysql), "'a''b\\\\'");
+        assert_eq!(literal(&text, Dialect::Postgres), "'a''b\\'");
+        assert_eq!(literal(&text, Dialect::Mysql), "'a''b\\\\'");
         let bytes = Value::Bytes(vec![0, 255]);
-        assert_eq!(literal(&bytes, Product::Sqlite), "x'00ff'");
-        assert_eq!(literal(&bytes, Product::Postgres), "'\\x00ff'");
+        assert_eq!(literal(&bytes, Dialect::Sqlite), "x'00ff'");
+        assert_eq!(literal(&bytes, Dialect::Postgres), "'\\x00ff'");
     }
 }
