@@ -126,6 +126,12 @@ fn runs_are_those_of_fresh_tables() {
     assert!(wrong.len() <= TOLERATED, "{} differ\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// What most of them are, so that one odd run counts once, whichever it is.
+fn commonest(runs: &[String]) -> &String {
+    let count = |run: &&String| runs.iter().filter(|other| other == run).count();
+    runs.iter().max_by_key(count).expect("there are runs")
+}
+
 #[test]
 fn a_case_stays_the_same_however_often_it_runs() {
     for target in targets() {
@@ -138,16 +144,14 @@ fn a_case_stays_the_same_however_often_it_runs() {
                 continue;
             }
             let mut run = |case: &Case| essence(&arena.run(case, None).expect("the case runs"));
-            let first = run(&case);
-            for use_number in 2..=USES {
-                let later = run(&case);
-                if first != later {
-                    let difference = first_difference(&first, &later);
-                    different.push(format!("{}, use {use_number}: {difference}", case.name));
-                }
+            let uses: Vec<String> = (0..USES).map(|_| run(&case)).collect();
+            let usual = commonest(&uses);
+            for (number, odd) in uses.iter().enumerate().filter(|(_, one)| *one != usual) {
+                let difference = first_difference(usual, odd);
+                different.push(format!("{}, use {}: {difference}", case.name, number + 1));
             }
         }
-        println!("{}: {} runs differ from the first", target.info(), different.len());
+        println!("{}: {} runs differ from the others", target.info(), different.len());
         let tolerated = if target.info().product == Product::Sqlite { 0 } else { TOLERATED };
         assert!(different.len() <= tolerated, "{}\n{}", target.info(), different.join("\n"));
     }
