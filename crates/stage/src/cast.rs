@@ -95,27 +95,13 @@ impl<'a> Stage<'a> {
         cast: Cast,
     ) -> Self {
         let mut players = Vec::new();
-        let mut sessions = Vec::new();
+        let mut levels_read_back = Vec::new();
         for (index, opened) in cast.sessions.into_iter().enumerate() {
             players.push(Player::new(index, opened.session));
-            sessions.push(SessionInfo {
-                name: case.sessions[index].clone(),
-                level: level_of(case, index, options),
-                level_read_back: opened.level_read_back,
-            });
+            levels_read_back.push(opened.level_read_back);
         }
-        let run = Run {
-            case: case.clone(),
-            target: target.clone(),
-            level: options.level.or(case.header.level),
-            sessions,
-            blocking: cast.watching.knowledge,
-            events: Vec::new(),
-            final_state: Vec::new(),
-            checks: Vec::new(),
-            notes: Vec::new(),
-            ending: Ending::Complete,
-        };
+        let knowledge = cast.watching.knowledge;
+        let run = blank_record(target, case, options, levels_read_back, knowledge);
         let kinds = case.steps.iter().map(|step| StatementKind::of(&step.statement.sql)).collect();
         Self {
             schema,
@@ -207,6 +193,34 @@ impl<'a> Stage<'a> {
             return Err(StageError::Interrupted);
         }
         Ok(())
+    }
+}
+
+/// The record of a run in which nothing has happened yet.
+pub(crate) fn blank_record(
+    target: &TargetInfo,
+    case: &Case,
+    options: &RunOptions,
+    levels_read_back: Vec<String>,
+    blocking: BlockingKnowledge,
+) -> Run {
+    let sessions = case.sessions.iter().zip(levels_read_back).enumerate();
+    let sessions = sessions.map(|(index, (name, level_read_back))| SessionInfo {
+        name: name.clone(),
+        level: level_of(case, index, options),
+        level_read_back,
+    });
+    Run {
+        case: case.clone(),
+        target: target.clone(),
+        level: options.level.or(case.header.level),
+        sessions: sessions.collect(),
+        blocking,
+        events: Vec::new(),
+        final_state: Vec::new(),
+        checks: Vec::new(),
+        notes: Vec::new(),
+        ending: Ending::Complete,
     }
 }
 

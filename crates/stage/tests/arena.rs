@@ -83,6 +83,13 @@ fn levels(target: &dyn Target) -> Vec<Option<Level>> {
     std::iter::once(None).chain(target.levels().iter().copied().map(Some)).collect()
 }
 
+/// The same sessions without concurrency: each says all it has to say before the next one begins.
+fn one_after_the_other(case: &Case) -> Case {
+    let mut serial = Case { name: format!("{}, serial", case.name), ..case.clone() };
+    serial.steps.sort_by_key(|step| step.session);
+    serial
+}
+
 /// So many runs of more than a thousand may differ on servers, which are not quite deterministic.
 const TOLERATED: usize = 12;
 
@@ -95,8 +102,10 @@ fn runs_are_those_of_fresh_tables() {
         let mut fresh = FreshTables { target, options: options.clone() };
         let mut arena = Arena::new(target, options).expect("an arena");
         let mut compared = 0;
-        for case in KEPT.into_iter().chain([MADE]).flat_map(|folder| cases(folder, target)) {
-            let case = &case;
+        let kept = KEPT.into_iter().flat_map(|folder| cases(folder, target));
+        let made = cases(MADE, target);
+        let serial: Vec<Case> = made.iter().map(one_after_the_other).collect();
+        for case in &kept.chain(made).chain(serial).collect::<Vec<_>>() {
             for level in levels(target) {
                 let run = arena.run(case, level).map(|run| essence(&run));
                 let mut difference = String::new();

@@ -172,6 +172,14 @@ pub trait Session: Send {
     /// Asks the server to give up the outstanding statement; its error arrives through `poll`.
     fn cancel(&mut self);
 
+    /// Sends statements one behind the other without waiting for the answers in between; [`Session::poll`]
+    /// gives these in order. Only for schedules whose later statements are sent whatever the earlier ones
+    /// answer. False where the driver cannot: then nothing was sent. An empty list only asks that.
+    fn submit_several(&mut self, statements: &[&str]) -> bool {
+        let _ = statements;
+        false
+    }
+
     /// Whether a submitted text may hold several statements, separated by `;`.
     fn takes_several(&self) -> bool {
         false

@@ -65,9 +65,14 @@ impl Session for PgSession {
     }
 
     fn submit(&mut self, sql: &str) {
+        self.submit_several(&[sql]);
+    }
+
+    fn submit_several(&mut self, statements: &[&str]) -> bool {
         self.answer = Answer::default();
         self.error = None;
-        self.connection.send(sql);
+        self.connection.send_several(statements);
+        true
     }
 
     fn poll(&mut self) -> Option<Reply> {

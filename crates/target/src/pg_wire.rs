@@ -236,8 +236,13 @@ impl PgConnection {
 
     /// Sends a text of one or more statements.
     pub fn send(&mut self, sql: &str) {
-        let sent = frontend::query(sql, &mut self.outbox).and_then(|()| self.flush());
-        if let Err(error) = sent {
+        self.send_several(&[sql]);
+    }
+
+    /// Sends texts one behind the other; each gets its own [`PgItem::Ready`].
+    pub fn send_several(&mut self, texts: &[&str]) {
+        let queued = texts.iter().try_for_each(|sql| frontend::query(sql, &mut self.outbox));
+        if let Err(error) = queued.and_then(|()| self.flush()) {
             self.lose(&error.to_string());
         }
     }

@@ -7,7 +7,7 @@
 //! run here but on a schema of its own (`plan`). Source: measured reset methods, DESIGN §4.
 //!
 //! * `plan`: what the text of a case allows; pure. `set`: one set of tables. `purge`: when a set may be used
-//!   again. `quarters`: all that is kept.
+//!   again. `serial`: schedules without concurrency, in one round trip. `quarters`: all that is kept.
 //!
 //! Assumption: one arena per thread; the server is not restarted with other settings in between.
 //! After anything unexpected (a lost connection, a statement that would not end, an interruption) all is
@@ -19,6 +19,7 @@
 mod plan;
 mod purge;
 mod quarters;
+mod serial;
 mod set;
 
 use anchorite_model::sql::Dialect;
@@ -56,6 +57,19 @@ impl<'t> Arena<'t> {
         }
     }
 
+    /// The run of a serial schedule; `None` if it has to be played step by step.
+    fn perform_serial(&mut self, case: &Case, plan: &Plan<'_>) -> Result<Option<Run>, StageError> {
+        if !serial::is_serial(case) {
+            return Ok(None);
+        }
+        let mut quarters = self.quarters_for(plan)?;
+        let run = quarters.perform_serial(self.target, case, plan, &self.options);
+        if matches!(run, Ok(_) | Err(StageError::Setup { .. })) {
+            self.quarters = Some(quarters);
+        }
+        run
+    }
+
     /// In a hurry first. Few cases have a deadlock whose victim depends on a server's timers; those are
     /// run once more, with the patience that makes it certain.
     fn run_tame(&mut self, case: &Case, plan: &Plan<'_>) -> Result<Run, StageError> {
@@ -84,12 +98,15 @@ impl<'t> Arena<'t> {
         if !is_ready && !set.can_be_made() {
             return Ok((run_case(target, case, options)?, false));
         }
-        if !is_ready && let Err(error) = set.make(case, plan, caretaker, target.info(), options) {
-            if matches!(error, StageError::Setup { .. }) {
-                quarters.return_set(set);
-                self.quarters = Some(quarters);
+        if !is_ready {
+            if let Err(error) = set.make(case, plan, caretaker, target.info(), options) {
+                if matches!(error, StageError::Setup { .. }) {
+                    quarters.return_set(set);
+                    self.quarters = Some(quarters);
+                }
+                return Err(error);
             }
-            return Err(error);
+            set.hold_still(caretaker, options)?;
         }
         let was_asked = cast.watching.watcher.is_some();
         let mut stage = Stage::new(target.info(), set.schema.as_ref(), case, options, cast);
@@ -118,7 +135,10 @@ impl Runner for Arena<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
         self.options.level = level;
         match Plan::of(case, self.dialect) {
-            Some(plan) => self.run_tame(case, &plan),
+            Some(plan) => match self.perform_serial(case, &plan)? {
+                Some(run) => Ok(run),
+                None => self.run_tame(case, &plan),
+            },
             None => run_case(self.target, case, &self.options),
         }
     }

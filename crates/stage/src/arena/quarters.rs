@@ -14,10 +14,11 @@ use anchorite_target::{OpenedSession, Session, Target, TargetError, Watcher, awa
 
 use super::plan::Plan;
 use super::purge::Purge;
+use super::serial::{Means, Room};
 use super::set::Set;
-use crate::RunOptions;
 use crate::cast::{Cast, Watching, level_of, session_options};
 use crate::player::Player;
+use crate::{RunOptions, StageError};
 
 /// So many table sets are made without asking whether the oldest one is clean.
 const SETS_MIN: usize = 8;
@@ -36,6 +37,8 @@ pub(super) struct Quarters {
     pub caretaker: Box<dyn Session>,
     watching: Option<Watching>,
     purge: Purge,
+    /// Where serial schedules are performed, once there was one.
+    room: Option<Room>,
     /// The one that was left longest ago stands first.
     sets: VecDeque<Set>,
 }
@@ -48,7 +51,28 @@ impl Quarters {
         let watching = Some(Watching::begin(set.schema.as_ref(), options));
         let purge = Purge::new(set.upkeep.purge);
         let sets = VecDeque::from([set]);
-        Ok(Self { guests: BTreeMap::new(), caretaker, watching, purge, sets })
+        Ok(Self { guests: BTreeMap::new(), caretaker, watching, purge, room: None, sets })
+    }
+
+    /// The run of a serial schedule; `None` if it has to be played step by step.
+    pub(super) fn perform_serial(
+        &mut self,
+        target: &dyn Target,
+        case: &Case,
+        plan: &Plan<'_>,
+        options: &RunOptions,
+    ) -> Result<Option<Run>, StageError> {
+        let caretaker = self.caretaker.as_mut();
+        let Some(watching) = &self.watching else { return Ok(None) };
+        if !caretaker.submit_several(&[]) {
+            return Ok(None);
+        }
+        let room = match &mut self.room {
+            Some(room) => room,
+            None => self.room.insert(Room::open(target)?),
+        };
+        let knowledge = watching.knowledge.clone();
+        room.perform(case, plan, Means { caretaker, knowledge, target: target.info(), options })
     }
 
     /// Whether some set can be made ready for the plan.

@@ -5,7 +5,7 @@
 //! DDL are dropped and made anew. After an error nothing is taken for granted: the tables are made anew,
 //! statement by statement, so that the error of a set-up is reported as it is on fresh tables.
 
-use anchorite_model::{Case, DbError, Outcome, Run, TargetInfo};
+use anchorite_model::{Case, DbError, Outcome, Rows, Run, TargetInfo};
 use anchorite_target::{Schema, Session, TargetError, Upkeep, execute, execute_all};
 
 use super::plan::Plan;
@@ -77,17 +77,15 @@ impl Set {
     ) -> Result<(), DbError> {
         let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
         let entry = self.upkeep.enter.iter().map(String::as_str);
-        let rows = plan.rows.iter().map(|statement| statement.sql.as_str());
         let stillness = self.upkeep.stillness.iter().map(String::as_str);
-        let statements: Vec<&str> =
-            entry.chain(["BEGIN"]).chain(rows).chain(["COMMIT"]).chain(stillness).collect();
+        let statements: Vec<&str> = entry.chain(refilling(plan)).chain(stillness).collect();
         execute_all(caretaker, &statements, options.limits.housekeeping)?;
-        self.worn += plan.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum::<usize>();
+        self.wear(bytes_of_rows(plan));
         self.tables = Some(tables);
         Ok(())
     }
 
-    /// Drops what is there and makes the tables anew, then keeps the server still.
+    /// Drops what is there, makes the tables anew and fills them.
     pub(super) fn make(
         &mut self,
         case: &Case,
@@ -109,17 +107,31 @@ impl Set {
             // SQLite has nothing to roll back and says so.
             let _ = execute(caretaker, sql, limit);
         }
-        let entry = if self.is_new { self.upkeep.enter.as_slice() } else { &self.upkeep.clear[..] };
-        for sql in entry {
+        let clear = self.upkeep.clear.iter().filter(|_| !self.is_new);
+        for sql in clear.chain(&self.upkeep.enter) {
             execute(caretaker, sql, limit).map_err(cannot_prepare)?;
         }
         self.is_new = false;
         set_up(caretaker, target, case, options)?;
         let names = self.schema.tables(caretaker, limit).map_err(cannot_prepare)?;
-        self.worn = plan.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum();
+        self.worn = bytes_of_rows(plan);
         self.tables = Some(self.describe(plan, names));
+        Ok(())
+    }
+
+    /// Keeps the server still until the caretaker's COMMIT.
+    pub(super) fn hold_still(
+        &self,
+        caretaker: &mut dyn Session,
+        options: &RunOptions,
+    ) -> Result<(), TargetError> {
         for sql in &self.upkeep.stillness {
-            execute(caretaker, sql, limit).map_err(cannot_prepare)?;
+            execute(caretaker, sql, options.limits.housekeeping).map_err(|error| {
+                TargetError::Prepare {
+                    target: self.schema.name().to_owned(),
+                    reason: error.message,
+                }
+            })?;
         }
         Ok(())
     }
@@ -156,35 +168,71 @@ impl Set {
         caretaker: &mut dyn Session,
         options: &RunOptions,
     ) -> Result<(), DbError> {
-        let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
-        let upkeep = &self.upkeep;
-        // Without foreign keys no rule has to be lifted for the deletes.
-        let refers = tables.ddl.iter().any(|sql| sql.to_ascii_uppercase().contains("REFERENCES"));
-        let worn = self.worn + bytes_written(run);
-        let truncates = upkeep.worn_after.is_some_and(|limit| worn >= limit);
-        let moves_on = (!upkeep.stillness.is_empty()).then_some("COMMIT");
-        let reads = tables.reads.iter().map(String::as_str);
-        let mut statements: Vec<&str> = moves_on.into_iter().chain(reads).collect();
-        if let Some(deletes) = &tables.deletes {
-            statements.push("BEGIN");
-            statements.extend(upkeep.before_delete.iter().filter(|_| refers).map(String::as_str));
-            if truncates {
-                statements.push(&tables.truncate);
-            } else {
-                statements.extend(deletes.iter().map(String::as_str));
-            }
-            statements.extend(upkeep.after_delete.iter().filter(|_| refers).map(String::as_str));
-            statements.push("COMMIT");
-        }
-        let answer = execute_all(caretaker, &statements, options.limits.housekeeping)?;
-        for (name, rows) in tables.names.iter().zip(answer.results) {
-            note_table(run, name.clone(), rows);
-        }
-        self.worn = if truncates { 0 } else { worn };
-        self.left_at = None;
-        self.tables = Some(tables).filter(|tables| tables.deletes.is_some());
+        self.wear(bytes_written(run));
+        let truncates = self.is_worn(1);
+        let moves_on = (!self.upkeep.stillness.is_empty()).then_some("COMMIT");
+        let clearing = self.reading().chain(self.clearing(truncates));
+        let statements: Vec<&str> = moves_on.into_iter().chain(clearing).collect();
+        let answer = execute_all(caretaker, &statements, options.limits.housekeeping);
+        let answer = answer.inspect_err(|_| self.distrust())?;
+        self.note(run, answer.results, truncates);
         Ok(())
     }
+
+    /// The statements that read all rows of all tables, in the order of their names.
+    pub(super) fn reading(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().flat_map(|tables| tables.reads.iter().map(String::as_str))
+    }
+
+    /// The statements that make the tables empty; none if that would not make them as good as new.
+    pub(super) fn clearing(&self, truncates: bool) -> impl Iterator<Item = &str> {
+        let tables = self.tables.as_ref().and_then(|t| Some((t, t.deletes.as_ref()?)));
+        tables.into_iter().flat_map(move |(tables, deletes)| {
+            // Without foreign keys no rule has to be lifted for the deletes.
+            let refers =
+                tables.ddl.iter().any(|sql| sql.to_ascii_uppercase().contains("REFERENCES"));
+            let truncate = std::slice::from_ref(&tables.truncate);
+            let emptying = if truncates { truncate } else { deletes.as_slice() };
+            let [before, after] = [&self.upkeep.before_delete, &self.upkeep.after_delete];
+            let [before, after] = if refers { [&before[..], &after[..]] } else { [&[][..]; 2] };
+            let inside = before.iter().chain(emptying).chain(after).map(String::as_str);
+            ["BEGIN"].into_iter().chain(inside).chain(["COMMIT"])
+        })
+    }
+
+    /// So many bytes of row versions were written.
+    pub(super) fn wear(&mut self, bytes: usize) {
+        self.worn += bytes;
+    }
+
+    /// Whether the tables have to be truncated, if so much wear counts.
+    pub(super) fn is_worn(&self, factor: usize) -> bool {
+        self.upkeep.worn_after.is_some_and(|limit| self.worn >= limit * factor)
+    }
+
+    /// Adds the tables' contents to the run. The tables are empty again, or in doubt.
+    pub(super) fn note(&mut self, run: &mut Run, contents: Vec<Rows>, truncated: bool) {
+        if truncated {
+            self.worn = 0;
+        }
+        let Some(tables) = self.tables.take() else { return };
+        for (name, rows) in tables.names.iter().zip(contents) {
+            note_table(run, name.clone(), rows);
+        }
+        self.left_at = None;
+        self.tables = Some(tables).filter(|tables| tables.deletes.is_some());
+    }
+}
+
+/// The statements that fill empty tables.
+pub(super) fn refilling<'p>(plan: &'p Plan<'_>) -> impl Iterator<Item = &'p str> {
+    let rows = plan.rows.iter().map(|statement| statement.sql.as_str());
+    ["BEGIN"].into_iter().chain(rows).chain(["COMMIT"])
+}
+
+/// Room that the rows of a plan take, roughly.
+pub(super) fn bytes_of_rows(plan: &Plan<'_>) -> usize {
+    plan.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum()
 }
 
 /// Room that the rows of an INSERT take, roughly: each has its own parenthesis.
@@ -193,7 +241,7 @@ fn bytes_of_insert(sql: &str) -> usize {
 }
 
 /// Room that the statements of a run took, roughly.
-fn bytes_written(run: &Run) -> usize {
+pub(super) fn bytes_written(run: &Run) -> usize {
     let bytes = run.events.iter().map(|event| match &event.outcome {
         Outcome::Ok(answer) | Outcome::Resumed(answer) => {
             let rows = usize::try_from(answer.affected.unwrap_or_default()).unwrap_or(usize::MAX);

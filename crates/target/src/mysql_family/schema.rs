@@ -68,9 +68,7 @@ impl Schema for FamilySchema {
         let owned = |statements: &[&str]| statements.iter().map(|&sql| sql.to_owned()).collect();
         Upkeep {
             enter: Some(format!("USE {name}")),
-            clear: ["DROP DATABASE", "CREATE DATABASE", "USE"]
-                .map(|verb| format!("{verb} {name}"))
-                .into(),
+            clear: ["DROP DATABASE", "CREATE DATABASE"].map(|verb| format!("{verb} {name}")).into(),
             before_delete: owned(&["SET foreign_key_checks = 0"]),
             after_delete: owned(&["SET foreign_key_checks = 1"]),
             stillness: owned(dialect.stillness()),

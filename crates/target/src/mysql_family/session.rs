@@ -1,6 +1,6 @@
 //! One session: opened at a level that was read back, then statements submitted and polled.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -54,7 +54,7 @@ pub(super) fn open(
         server: Arc::clone(server),
         connection,
         id,
-        sql: String::new(),
+        statements: VecDeque::new(),
         open: Arc::clone(open),
     };
     Ok(OpenedSession { session: Box::new(session), level_read_back: read_back.words })
@@ -64,8 +64,8 @@ struct FamilySession {
     server: Arc<Server>,
     connection: Connection,
     id: ConnectionId,
-    /// The latest statement: what its error means can depend on it.
-    sql: String,
+    /// Those that are not answered yet: what an error means can depend on the statement.
+    statements: VecDeque<String>,
     open: OpenConnections,
 }
 
@@ -75,13 +75,19 @@ impl Session for FamilySession {
     }
 
     fn submit(&mut self, sql: &str) {
-        sql.clone_into(&mut self.sql);
-        self.connection.submit(sql);
+        self.submit_several(&[sql]);
+    }
+
+    fn submit_several(&mut self, statements: &[&str]) -> bool {
+        self.statements = statements.iter().map(|&sql| sql.to_owned()).collect();
+        self.connection.submit_several(statements);
+        true
     }
 
     fn poll(&mut self) -> Option<Reply> {
         let reply = self.connection.poll()?;
-        Some(reply.map_err(|error| self.server.errors.db_error(error, &self.sql)))
+        let sql = self.statements.pop_front().unwrap_or_default();
+        Some(reply.map_err(|error| self.server.errors.db_error(error, &sql)))
     }
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {

@@ -47,22 +47,35 @@ impl Channel {
         self.stream.as_fd()
     }
 
-    /// Sends the first packet of a command.
-    pub(super) fn send_command(&mut self, command: u8, argument: &[u8]) -> io::Result<()> {
+    /// Sends the first packets of commands, one behind the other.
+    pub(super) fn send_commands(&mut self, command: u8, arguments: &[&str]) -> io::Result<()> {
+        let mut outgoing = BytesMut::new();
+        for argument in arguments {
+            self.codec.reset_seq_id();
+            let first = [command];
+            let mut payload = Buf::chain(&first[..], argument.as_bytes());
+            self.codec.encode(&mut payload, &mut outgoing).map_err(io::Error::other)?;
+        }
+        self.write(&outgoing)
+    }
+
+    /// The answer to the next command that was sent together with others is to come.
+    pub(super) fn expect_next_answer(&mut self) -> io::Result<()> {
         self.codec.reset_seq_id();
-        self.send_buffer(&mut Buf::chain(&[command][..], argument))
+        // The command had the first number.
+        self.codec.encode(&mut &[][..], &mut BytesMut::new()).map_err(io::Error::other)
     }
 
     /// Sends a packet within a conversation.
     pub(super) fn send(&mut self, payload: &[u8]) -> io::Result<()> {
-        self.send_buffer(&mut &*payload)
+        let mut outgoing = BytesMut::with_capacity(payload.len() + 4);
+        self.codec.encode(&mut &*payload, &mut outgoing).map_err(io::Error::other)?;
+        self.write(&outgoing)
     }
 
-    fn send_buffer(&mut self, payload: &mut impl Buf) -> io::Result<()> {
-        let mut outgoing = BytesMut::with_capacity(payload.remaining() + 4);
-        self.codec.encode(payload, &mut outgoing).map_err(io::Error::other)?;
+    fn write(&mut self, outgoing: &[u8]) -> io::Result<()> {
         let start = Instant::now();
-        let mut rest = &outgoing[..];
+        let mut rest = outgoing;
         while !rest.is_empty() {
             match self.stream.write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

@@ -1,8 +1,9 @@
-//! One authenticated connection with at most one outstanding statement.
+//! One authenticated connection. Statements are sent one at a time, or several whose answers come in order.
 //!
 //! A statement is written exactly once. When the connection breaks, before, during or after that, the
 //! outstanding statement is answered with [`WireError::Lost`], and so is every later one.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ pub(crate) struct Connection {
     channel: Channel,
     capabilities: CapabilityFlags,
     connection_id: u32,
-    outstanding: Option<Response>,
+    outstanding: VecDeque<Response>,
     lost: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl Connection {
             channel: greeted.channel,
             capabilities: greeted.capabilities,
             connection_id: greeted.connection_id,
-            outstanding: None,
+            outstanding: VecDeque::new(),
             lost: None,
         })
     }
@@ -75,7 +76,7 @@ impl Connection {
 
     /// Whether a statement has not been answered yet.
     pub(crate) fn is_busy(&self) -> bool {
-        self.outstanding.is_some()
+        !self.outstanding.is_empty()
     }
 
     /// What to wait on for the answer.
@@ -85,21 +86,34 @@ impl Connection {
 
     /// Sends a statement. The previous one must have been answered.
     pub(crate) fn submit(&mut self, sql: &str) {
+        self.submit_several(&[sql]);
+    }
+
+    /// Sends statements one behind the other; their answers come in order.
+    pub(crate) fn submit_several(&mut self, statements: &[&str]) {
         debug_assert!(!self.is_busy(), "a statement is still outstanding");
-        self.outstanding = Some(Response::new(self.capabilities));
-        if self.lost.is_none()
-            && let Err(error) = self.channel.send_command(COM_QUERY, sql.as_bytes())
-        {
+        let response = |_: &&str| Response::new(self.capabilities);
+        self.outstanding = statements.iter().map(response).collect();
+        if self.lost.is_some() {
+            return;
+        }
+        let sent = self.channel.send_commands(COM_QUERY, statements);
+        let sent = sent.and_then(|()| match statements {
+            // One statement may have taken several packets: the numbers go on from there.
+            [_] => Ok(()),
+            _ => self.channel.expect_next_answer(),
+        });
+        if let Err(error) = sent {
             self.lost = Some(describe(&error));
         }
     }
 
-    /// The answer, if it has arrived.
+    /// The next answer, if it has arrived.
     pub(crate) fn poll(&mut self) -> Option<Result<Answer, WireError>> {
-        let response = self.outstanding.as_mut()?;
+        let response = self.outstanding.front_mut()?;
         loop {
             if let Some(reason) = &self.lost {
-                self.outstanding = None;
+                self.outstanding.pop_front();
                 return Some(Err(WireError::Lost(reason.clone())));
             }
             let fed = match self.channel.receive() {
@@ -110,7 +124,10 @@ impl Connection {
             match fed {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
-                    self.outstanding = None;
+                    self.outstanding.pop_front();
+                    if let Err(error) = self.channel.expect_next_answer() {
+                        self.lost = Some(describe(&error));
+                    }
                     return Some(reply.map_err(WireError::Server));
                 }
                 Err(error) => self.lost = Some(describe(&error)),
@@ -141,7 +158,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.lost.is_none() && !self.is_busy() {
-            let _ = self.channel.send_command(COM_QUIT, &[]);
+            let _ = self.channel.send_commands(COM_QUIT, &[""]);
         }
     }
 }

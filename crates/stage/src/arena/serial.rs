@@ -1,0 +1,167 @@
+//! Serial schedules, in one round trip.
+//!
+//! Idea: where transactions follow one another nobody waits, and what a statement answers changes nothing about
+//! what is sent next. So rows, statements, the reading of the final state and the deletes are sent one behind
+//! the other over one connection, and the answers read afterwards. Two runs of three are such in a hunt: the
+//! oracles' rehearsals. Nobody takes part who could feel the traces of deleted rows, so one set of tables
+//! is enough.
+//!
+//! Assumption: which connection performs a transaction does not matter when no other one is open.
+//! What was not foreseen (one of our own statements fails, an error ends a transaction, silence) is no run:
+//! the case is then played step by step.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{
+    BlockingKnowledge, Case, ErrorClass, Event, Level, Outcome, Run, SessionIndex, TargetInfo,
+};
+use anchorite_target::{OpenedSession, Reply, Session, Target, TargetError, await_answer};
+
+use super::plan::Plan;
+use super::set::{Set, bytes_of_rows, bytes_written, refilling};
+use crate::cast::{blank_record, level_of, session_options};
+use crate::{RunOptions, StageError};
+
+/// Longer schedules are not sent at once: both sides must be able to write without being read.
+const BYTES_MAX: usize = 32 * 1024;
+/// Tables are truncated after this many times the wear that counts where rows are locked.
+const WEAR_FACTOR: usize = 16;
+
+/// Whether each transaction ends before another session says anything.
+pub(super) fn is_serial(case: &Case) -> bool {
+    let mut open: Option<SessionIndex> = None;
+    for step in &case.steps {
+        if open.is_some_and(|session| session != step.session) {
+            return false;
+        }
+        match StatementKind::of(&step.statement.sql) {
+            StatementKind::Begin => open = Some(step.session),
+            StatementKind::Commit { chain: true } | StatementKind::Rollback { chain: true } => {
+                return false;
+            }
+            kind if kind.ends_transaction() => open = None,
+            _ => {}
+        }
+    }
+    open.is_none()
+}
+
+/// A set of tables and a session per level that have them for themselves. Sessions end first.
+pub(super) struct Room {
+    guests: BTreeMap<Option<Level>, OpenedSession>,
+    set: Set,
+}
+
+/// What a room needs from outside.
+pub(super) struct Means<'a> {
+    pub caretaker: &'a mut dyn Session,
+    pub knowledge: BlockingKnowledge,
+    pub target: &'a TargetInfo,
+    pub options: &'a RunOptions,
+}
+
+impl Room {
+    pub(super) fn open(target: &dyn Target) -> Result<Self, TargetError> {
+        Ok(Self { guests: BTreeMap::new(), set: Set::new(target.create_schema()?) })
+    }
+
+    /// The run of a serial schedule; `None` if it has to be played step by step.
+    pub(super) fn perform(
+        &mut self,
+        case: &Case,
+        plan: &Plan<'_>,
+        means: Means<'_>,
+    ) -> Result<Option<Run>, StageError> {
+        let Means { caretaker, knowledge, target, options } = means;
+        let mut levels = (0..case.sessions.len()).map(|index| level_of(case, index, options));
+        let level = levels.next().flatten();
+        if levels.any(|other| other != level) {
+            return Ok(None);
+        }
+        let is_filled = !self.set.can_refill(plan);
+        if is_filled {
+            if !self.set.can_be_made() {
+                return Ok(None);
+            }
+            self.set.make(case, plan, caretaker, target, options)?;
+        }
+        let mut guest = match self.guests.remove(&level) {
+            Some(guest) => guest,
+            None => self.set.schema.open(&session_options("serial", level, options))?,
+        };
+        let levels_read_back = vec![guest.level_read_back.clone(); case.sessions.len()];
+        let mut run = blank_record(target, case, options, levels_read_back, knowledge);
+        let truncates = self.set.is_worn(WEAR_FACTOR);
+        let filling: Vec<&str> = refilling(plan).filter(|_| !is_filled).collect();
+        let steps = case.steps.iter().map(|step| step.statement.sql.as_str());
+        let reading: Vec<&str> = self.set.reading().collect();
+        let clearing = self.set.clearing(truncates);
+        let mut statements = filling.clone();
+        statements.extend(steps.chain(reading.iter().copied()).chain(clearing));
+        let started = Instant::now();
+        let replies = converse(guest.session.as_mut(), &statements, options);
+        let replies = replies.and_then(|replies| {
+            let (own, rest) = replies.split_at(filling.len());
+            let (steps, end) = rest.split_at(case.steps.len());
+            let is_clean = own.iter().chain(end).all(Result::is_ok) && is_foreseen(case, steps);
+            is_clean.then(|| (steps.to_vec(), end[..reading.len()].to_vec()))
+        });
+        let Some((steps, contents)) = replies else {
+            self.set.distrust();
+            return Ok(None);
+        };
+        self.guests.insert(level, guest);
+        let at_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        for (n, (step, reply)) in case.steps.iter().zip(steps).enumerate() {
+            let outcome = reply.map_or_else(Outcome::Error, Outcome::Ok);
+            let (session, sql) = (step.session, step.statement.sql.clone());
+            run.events.push(Event { n: n + 1, session, sql, outcome, at_us });
+        }
+        let contents = contents.into_iter().flatten().flat_map(|answer| answer.results);
+        let contents = contents.collect();
+        self.set.wear(bytes_of_rows(plan) + bytes_written(&run));
+        self.set.note(&mut run, contents, truncates);
+        Ok(Some(run))
+    }
+}
+
+/// Sends all and awaits all answers; `None` if that was not to be, and then the session is of no use.
+fn converse(
+    session: &mut dyn Session,
+    statements: &[&str],
+    options: &RunOptions,
+) -> Option<Vec<Reply>> {
+    let bytes: usize = statements.iter().map(|sql| sql.len()).sum();
+    if bytes > BYTES_MAX || !session.submit_several(statements) {
+        return None;
+    }
+    let limit = options.limits.statement;
+    let replies = statements.iter().map(|sql| {
+        let begun = Instant::now();
+        let reply = await_answer(session, sql, limit);
+        let is_lost = matches!(&reply, Err(error) if error.class == ErrorClass::ConnectionLost);
+        // What took as long was cancelled.
+        (!is_lost && begun.elapsed() < limit).then_some(reply)
+    });
+    replies.collect()
+}
+
+/// Whether no answer would have changed what was sent after it.
+fn is_foreseen(case: &Case, replies: &[Reply]) -> bool {
+    let mut is_open = false;
+    case.steps.iter().zip(replies).all(|(step, reply)| {
+        let kind = StatementKind::of(&step.statement.sql);
+        let is_foreseen = match reply {
+            Ok(_) => true,
+            Err(error) => {
+                let ends_early = error.transaction_gone && error.in_transaction != Some(true);
+                let is_own = matches!(error.class, ErrorClass::Constraint | ErrorClass::Other);
+                is_own && !(ends_early && is_open && !kind.ends_transaction())
+            }
+        };
+        is_open = (is_open || kind == StatementKind::Begin) && !kind.ends_transaction();
+        is_foreseen
+    })
+}
