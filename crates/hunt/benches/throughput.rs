@@ -43,9 +43,40 @@ impl Runner for Clocked<'_> {
     }
 }
 
-#[derive(Default)]
+/// What all processors of the machine have done since it started, in clock ticks.
+#[derive(Clone, Copy)]
+struct Ticks {
+    worked: f64,
+    stolen: f64,
+    all: f64,
+}
+
+impl Ticks {
+    /// From the kernel's counters: user, nice, system, idle, iowait, irq, softirq, steal.
+    fn now() -> Self {
+        let text = std::fs::read_to_string("/proc/stat").expect("Linux");
+        let line = text.lines().next().expect("a line for all processors");
+        let ticks: Vec<f64> =
+            line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
+        let [user, nice, system, idle, iowait, irq, softirq, stolen] = ticks[..] else {
+            panic!("eight counters expected: {line}");
+        };
+        let worked = user + nice + system + irq + softirq;
+        Self { worked, stolen, all: worked + idle + iowait + stolen }
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            worked: self.worked - before.worked,
+            stolen: self.stolen - before.stolen,
+            all: self.all - before.all,
+        }
+    }
+}
+
 struct Measured {
     seconds: f64,
+    ticks: Ticks,
     blocked: usize,
     first_runs: f64,
     rehearsals: f64,
@@ -62,7 +93,7 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
         ddl.map(|statement| statement.sql.clone()).collect::<Vec<_>>()
     };
     let blocks: Vec<&[Case]> = cases.chunk_by(|a, b| tables(a) == tables(b)).collect();
-    let begun = Instant::now();
+    let (begun, ticks) = (Instant::now(), Ticks::now());
     let work = || {
         let limits = Limits::hurried();
         let options = RunOptions { asking, limits, terse: true, ..RunOptions::default() };
@@ -92,6 +123,7 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
     let sum = |part: fn(&(usize, Duration, Duration)) -> f64| shares.iter().map(part).sum::<f64>();
     Measured {
         seconds,
+        ticks: Ticks::now().since(ticks),
         blocked: shares.iter().map(|share| share.0).sum(),
         first_runs: sum(|share| share.1.as_secs_f64()),
         rehearsals: sum(|share| share.2.as_secs_f64()),
@@ -126,6 +158,15 @@ fn main() {
             100.0 * asked.first_runs / busy,
             100.0 * asked.rehearsals / busy,
             100.0 * (busy - asked.first_runs - asked.rehearsals) / busy
+        );
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let busy_share = asked.ticks.worked / asked.ticks.all;
+        println!(
+            "    of the machine's {processors} processors: {:.0} % worked, {:.0} % withheld by its host; {:.2} ms of \
+             processor time a case",
+            100.0 * busy_share,
+            100.0 * asked.ticks.stolen / asked.ticks.all,
+            1000.0 * busy_share * processors as f64 * asked.seconds / cases.len() as f64
         );
         println!(
             "  timer of {} s: {:.2} cases/s ({TIMED_CASES} of the same cases)",

@@ -5,6 +5,9 @@ use std::time::Duration;
 /// How long things may take. The defaults suit a local server.
 #[derive(Debug, Clone)]
 pub struct Limits {
+    /// Pause before the server is asked who waits: most statements answer within it, and then need no
+    /// question.
+    pub pause: Duration,
     /// A statement that neither answers nor waits for a lock is cancelled after this time.
     pub statement: Duration,
     /// Given to the server as its own limit on a wait for a lock; long, because blocked statements are
@@ -25,6 +28,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            pause: Duration::from_micros(150),
             statement: Duration::from_secs(60),
             lock_wait: Duration::from_secs(3600),
             deadlock: Duration::from_secs(20),
@@ -38,8 +42,10 @@ impl Default for Limits {
 
 impl Limits {
     /// For many cases, one after another. MariaDB follows one blocker of each waiter only, and finds some
-    /// deadlocks when a third session ends, not before: a hunt does not wait for that.
+    /// deadlocks when a third session ends, not before: a hunt does not wait for that. With several workers a
+    /// statement takes longer, but nobody is idle meanwhile: asking early would cost more than it gains.
     pub fn hurried() -> Self {
-        Self { deadlock: Duration::from_millis(500), ..Self::default() }
+        let [pause, deadlock] = [Duration::from_micros(600), Duration::from_millis(500)];
+        Self { pause, deadlock, ..Self::default() }
     }
 }

@@ -21,9 +21,7 @@ use crate::cast::Stage;
 use crate::decide::{Look, judge};
 use crate::player::{Pending, Player};
 
-/// Pause before the server is asked: most statements answer within it, and then need no question.
-const FIRST_PAUSE: Duration = Duration::from_micros(150);
-/// The same where no other session of the case is inside a transaction, so that nobody can be waited for.
+/// Pause before the server is asked where no other session of the case is inside a transaction, so that nobody can be waited for.
 const LONELY_PAUSE: Duration = Duration::from_millis(5);
 /// A statement that runs for long is asked about less and less often, down to this.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
@@ -76,12 +74,12 @@ impl Stage<'_> {
         let mut last_change = begun;
         let mut confirmed: Option<Vec<Wait>> = None;
         let mut looks = 0;
-        let first_pause = if self.somebody_may_wait() { FIRST_PAUSE } else { LONELY_PAUSE };
-        let mut pause = first_pause;
+        let usual = self.options.limits.pause;
+        let mut pause = if self.somebody_may_wait() { usual } else { LONELY_PAUSE };
         loop {
             if self.collect(arrivals) > 0 {
                 last_change = Instant::now();
-                (looks, pause, confirmed) = (0, FIRST_PAUSE, None);
+                (looks, pause, confirmed) = (0, usual, None);
             }
             if self.players.iter().all(|player| player.pending.is_none()) {
                 return Ok(Some(Vec::new()));
@@ -98,7 +96,7 @@ impl Stage<'_> {
                 self.pause(pause);
                 if self.collect(arrivals) > 0 {
                     last_change = Instant::now();
-                    (looks, pause, confirmed) = (0, FIRST_PAUSE, None);
+                    (looks, pause, confirmed) = (0, usual, None);
                     continue;
                 }
             }

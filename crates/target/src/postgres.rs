@@ -33,6 +33,10 @@ const TIMER_SLACK: Duration = Duration::from_millis(5);
 /// Well below the share of a page (8 kB) at which the server begins to tidy it in the middle of a case.
 const WORN_AFTER_BYTES: usize = 5_000;
 
+/// Who waits for whom: all connections of the case, and those with an unanswered statement.
+const WAITS: &str = "SELECT p, pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p), \
+                     pg_isolation_test_session_is_blocked(p, $1) FROM unnest($2::int[]) p";
+
 const LEVELS: [Level; 4] =
     [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
 
@@ -212,6 +216,8 @@ pub fn read_back(session: &mut dyn Session, sql: &str) -> Result<String, DbError
 fn watch(endpoint: &Endpoint, target: &str) -> Result<PgWatcher, TargetError> {
     let connection = dial(endpoint, &[("application_name", "anchorite")])?;
     let mut watcher = PgWatcher::over(connection, target);
+    watcher.ask(&format!("PREPARE anchorite_waits (int[], int[]) AS {WAITS}"))?;
+    watcher.is_prepared = true;
     watcher.waits(&[watcher.session.id()], &[])?;
     shorten_deadlock_timeout(&mut watcher.session);
     let rows =
@@ -234,13 +240,16 @@ pub struct PgWatcher {
     session: PgSession,
     target: String,
     deadlock_check: Duration,
+    /// The question is planned once: that costs more than the answer.
+    is_prepared: bool,
 }
 
 impl PgWatcher {
-    /// Asks over this connection.
+    /// Asks over this connection, which others may use for anything between two questions.
     pub fn over(connection: PgConnection, target: &str) -> Self {
         let session = PgSession::new(connection);
-        Self { session, target: target.to_owned(), deadlock_check: Duration::ZERO }
+        let target = target.to_owned();
+        Self { session, target, deadlock_check: Duration::ZERO, is_prepared: false }
     }
 
     /// The connection, for other work between two questions.
@@ -266,12 +275,12 @@ impl Watcher for PgWatcher {
         outstanding: &[ConnectionId],
         all: &[ConnectionId],
     ) -> Result<Vec<Wait>, TargetError> {
-        let question = format!(
-            "SELECT p, pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p), \
-             pg_isolation_test_session_is_blocked(p, '{{{}}}') FROM unnest('{{{}}}'::int[]) p",
-            join(all),
-            join(outstanding)
-        );
+        let [all, outstanding] = [all, outstanding].map(|ids| format!("'{{{}}}'", join(ids)));
+        let question = if self.is_prepared {
+            format!("EXECUTE anchorite_waits ({all}, {outstanding})")
+        } else {
+            WAITS.replace("$1", &all).replace("$2", &outstanding)
+        };
         let waits = waits_of(&self.ask(&question)?);
         // The functions look one after the other: a wait that began between two of them has no blockers yet.
         if waits.iter().any(|wait| wait.blockers.as_ref().is_some_and(Vec::is_empty)) {

@@ -58,7 +58,7 @@ fn belongs(statement: &Performed<'_>, form: Form, keep_reads: bool) -> bool {
         return false;
     }
     match statement.kind {
-        StatementKind::Select { .. } => keep_reads && form == Form::Transactions,
+        StatementKind::Select { .. } => keep_reads,
         StatementKind::Savepoint(_) | StatementKind::RollbackTo(_) | StatementKind::Release(_) => {
             form == Form::Transactions
         }

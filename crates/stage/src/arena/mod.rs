@@ -26,7 +26,7 @@ use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Ending, Level, Run};
 use anchorite_target::Target;
 
-use self::plan::Plan;
+use self::plan::{Plan, Reader};
 use self::quarters::{Quarters, arrive};
 use crate::cast::Stage;
 use crate::ending::{Remains, read_final_state};
@@ -37,7 +37,7 @@ use crate::{RunOptions, Runner, StageError, run_case};
 pub struct Arena<'t> {
     target: &'t dyn Target,
     options: RunOptions,
-    dialect: Dialect,
+    reader: Reader,
     quarters: Option<Quarters>,
 }
 
@@ -45,8 +45,8 @@ impl<'t> Arena<'t> {
     /// Opens the first table set; `options.level` is the caller's of [`Runner::run`].
     pub fn new(target: &'t dyn Target, options: RunOptions) -> Result<Self, StageError> {
         let quarters = Quarters::open(target, &options)?;
-        let dialect = Dialect::of(target.info().product);
-        Ok(Self { target, options, dialect, quarters: Some(quarters) })
+        let reader = Reader::new(Dialect::of(target.info().product));
+        Ok(Self { target, options, reader, quarters: Some(quarters) })
     }
 
     /// The kept things, opened anew where they are gone or cannot take the plan's tables.
@@ -134,7 +134,7 @@ impl<'t> Arena<'t> {
 impl Runner for Arena<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
         self.options.level = level;
-        match Plan::of(case, self.dialect) {
+        match self.reader.plan(case) {
             Some(plan) => match self.perform_serial(case, &plan)? {
                 Some(run) => Ok(run),
                 None => self.run_tame(case, &plan),

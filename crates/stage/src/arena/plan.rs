@@ -9,6 +9,8 @@
 //!
 //! Blind spot: a stored function that is there before the case is not looked into.
 
+use std::collections::HashMap;
+
 use anchorite_model::sql::{Dialect, StatementKind, Token, TokenKind, Tokens};
 use anchorite_model::{Case, Statement};
 
@@ -50,6 +52,9 @@ const LASTING_WORDS: [&str; 12] = [
     "TEMP",
 ];
 
+/// So many texts are remembered before all are forgotten.
+const READINGS_MAX: usize = 2_000;
+
 /// How a tame case is set up.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan<'c> {
@@ -61,31 +66,73 @@ pub(super) struct Plan<'c> {
     pub refilled: Option<Vec<String>>,
 }
 
-impl<'c> Plan<'c> {
+/// What the text of one statement says.
+#[derive(Debug, Clone)]
+struct Reading {
+    kind: StatementKind,
+    is_harmless: bool,
+    made: Option<Option<String>>,
+}
+
+/// Reads the texts of cases. Most come again and again (tables of a group, statements in rehearsals), so
+/// what was read is kept.
+#[derive(Debug)]
+pub(super) struct Reader {
+    dialect: Dialect,
+    known: HashMap<String, Reading>,
+}
+
+impl Reader {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self { dialect, known: HashMap::new() }
+    }
+
+    fn read(&mut self, statement: &Statement) -> Reading {
+        let sql = &statement.sql;
+        if let Some(reading) = self.known.get(sql) {
+            return reading.clone();
+        }
+        if self.known.len() >= READINGS_MAX {
+            self.known.clear();
+        }
+        let kind = StatementKind::of(sql);
+        let is_ddl = kind == StatementKind::Ddl;
+        let reading = Reading {
+            is_harmless: is_harmless(sql, self.dialect),
+            made: if is_ddl { made_by(sql, self.dialect) } else { None },
+            kind,
+        };
+        self.known.insert(sql.clone(), reading.clone());
+        reading
+    }
+
     /// `None` for a wild case.
-    pub(super) fn of(case: &'c Case, dialect: Dialect) -> Option<Self> {
+    pub(super) fn plan<'c>(&mut self, case: &'c Case) -> Option<Plan<'c>> {
         if !case.check.is_empty() || !case.teardown.is_empty() {
             return None;
         }
-        let is_ddl =
-            |statement: &Statement| StatementKind::of(&statement.sql) == StatementKind::Ddl;
-        let is_written =
-            |statement: &Statement| is_ddl(statement) || StatementKind::of(&statement.sql).writes();
-        let texts = case.steps.iter().map(|step| &step.statement.sql);
-        let is_tame = case.setup.iter().all(is_written)
-            && texts.clone().all(|sql| is_recognised(&StatementKind::of(sql)))
-            && texts.chain(case.setup.iter().map(|s| &s.sql)).all(|sql| is_harmless(sql, dialect));
-        if !is_tame {
+        for step in &case.steps {
+            let reading = self.read(&step.statement);
+            if !reading.is_harmless || !is_recognised(&reading.kind) {
+                return None;
+            }
+        }
+        let setup: Vec<Reading> = case.setup.iter().map(|sql| self.read(sql)).collect();
+        let is_ddl = |reading: &Reading| reading.kind == StatementKind::Ddl;
+        if !setup
+            .iter()
+            .all(|reading| reading.is_harmless && (is_ddl(reading) || reading.kind.writes()))
+        {
             return None;
         }
-        let rows_at = case.setup.iter().position(|statement| !is_ddl(statement));
-        let (ddl, rows) = case.setup.split_at(rows_at.unwrap_or(case.setup.len()));
-        let tables = ddl.iter().map(|statement| made_by(&statement.sql, dialect));
-        let tables: Option<Vec<_>> = tables.collect();
+        let rows_at = setup.iter().position(|reading| !is_ddl(reading)).unwrap_or(setup.len());
+        let (ddl, rows) = case.setup.split_at(rows_at);
+        let (tables, filling) = setup.split_at(rows_at);
+        let tables: Option<Vec<_>> = tables.iter().map(|reading| reading.made.clone()).collect();
         let refilled = tables
             .map(|tables| tables.into_iter().flatten().collect())
-            .filter(|_| !rows.iter().any(is_ddl));
-        Some(Self { ddl, rows, refilled })
+            .filter(|_| !filling.iter().any(is_ddl));
+        Some(Plan { ddl, rows, refilled })
     }
 }
 
@@ -192,7 +239,7 @@ mod tests {
         for (steps, tame) in table {
             let case = case("CREATE TABLE t (a INT)", steps);
             for dialect in Dialect::ALL {
-                assert_eq!(Plan::of(&case, dialect).is_some(), tame, "{steps}");
+                assert_eq!(Reader::new(dialect).plan(&case).is_some(), tame, "{steps}");
             }
         }
     }
@@ -201,8 +248,8 @@ mod tests {
     fn a_set_up_is_tables_then_rows() {
         let refilled = |setup: &str| {
             let case = case(setup, "SELECT 1");
-            Plan::of(&case, Dialect::Mysql)
-                .map(|plan| (plan.ddl.len(), plan.rows.len(), plan.refilled))
+            let plan = Reader::new(Dialect::Mysql).plan(&case);
+            plan.map(|plan| (plan.ddl.len(), plan.rows.len(), plan.refilled))
         };
         let tables = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect());
         let simple = "CREATE TABLE b (a INT); CREATE TABLE IF NOT EXISTS `a` (a INT); \

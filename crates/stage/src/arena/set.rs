@@ -196,7 +196,7 @@ impl Set {
             let [before, after] = [&self.upkeep.before_delete, &self.upkeep.after_delete];
             let [before, after] = if refers { [&before[..], &after[..]] } else { [&[][..]; 2] };
             let inside = before.iter().chain(emptying).chain(after).map(String::as_str);
-            ["BEGIN"].into_iter().chain(inside).chain(["COMMIT"])
+            as_transaction(inside.collect())
         })
     }
 
@@ -226,8 +226,14 @@ impl Set {
 
 /// The statements that fill empty tables.
 pub(super) fn refilling<'p>(plan: &'p Plan<'_>) -> impl Iterator<Item = &'p str> {
-    let rows = plan.rows.iter().map(|statement| statement.sql.as_str());
-    ["BEGIN"].into_iter().chain(rows).chain(["COMMIT"])
+    as_transaction(plan.rows.iter().map(|statement| statement.sql.as_str()).collect())
+}
+
+/// One or two statements are not worth a BEGIN and a COMMIT.
+fn as_transaction(statements: Vec<&str>) -> impl Iterator<Item = &str> {
+    let ends = if statements.len() > 2 { [Some("BEGIN"), Some("COMMIT")] } else { [None, None] };
+    let [begin, commit] = ends;
+    begin.into_iter().chain(statements).chain(commit)
 }
 
 /// Room that the rows of a plan take, roughly.
