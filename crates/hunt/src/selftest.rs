@@ -4,8 +4,8 @@
 //! a real bug of the server: known issues are counted apart). Then each sabotage has its turn on a wrapper
 //! around the same target: where it changed an
 //! answer or the final state, compared with the honest run, a fault is *planted*; where the oracle
-//! calls the sabotaged run a violation, it is *found*. Rehearsals run on the sabotaged target too, as they
-//! would on a server with that fault. Allowed and undecided are misses.
+//! calls the sabotaged run a violation, it is *found*. Allowed and undecided are misses. Rehearsals are serial,
+//! where the saboteur never acts, so they run on the bare target.
 //!
 //! Assumption: a run repeats. A difference counts only if the sabotage acted in that run.
 //! Blind spot: faults that are not in the list.
@@ -280,6 +280,7 @@ impl SelfTest<'_> {
     fn plant(&self, sabotage: Sabotage, baseline: &Baseline) -> Result<Vec<Planted>, StageError> {
         let target = sabotaged(self.target, sabotage);
         let mut runner = Arena::new(&target, self.options.clone())?;
+        let mut rehearsals = Arena::new(self.target, self.options.clone())?;
         let new = |oracle: &Oracle| Planted {
             oracle: *oracle,
             sabotage,
@@ -308,7 +309,7 @@ impl SelfTest<'_> {
                 continue;
             }
             planted += 1;
-            let tried = self.trial().judge(&mut runner, run)?;
+            let tried = self.trial().judge(&mut rehearsals, run)?;
             for (line, judgement) in lines.iter_mut().zip(tried.judgements) {
                 line.note(number, &judgement.verdict);
             }

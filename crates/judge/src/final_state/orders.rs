@@ -6,8 +6,10 @@
 //! Autocommit statements that one COMMIT set free at the same moment answer in an order that says nothing
 //! about who came first, so both orders count.
 
+use std::collections::HashSet;
+
 use anchorite_claims::SerialOrder;
-use anchorite_model::{Outcome, Run};
+use anchorite_model::{Event, Outcome, Run};
 
 use super::transactions::Transaction;
 
@@ -69,14 +71,18 @@ fn extend(
     true
 }
 
-/// For each event the number of the submission that brought it about.
+/// For each event the number of the submission that brought it about: answers of statements that had waited
+/// came because of another one.
 fn batches(run: &Run) -> Vec<usize> {
     let mut batch = 0;
-    run.events
-        .iter()
-        .map(|event| {
-            batch += usize::from(!matches!(event.outcome, Outcome::Resumed(_)));
-            batch
-        })
-        .collect()
+    let mut waited = HashSet::new();
+    let batch_of = |event: &Event| {
+        let had_waited = match event.outcome {
+            Outcome::Blocked { .. } => !waited.insert(event.n),
+            _ => waited.contains(&event.n),
+        };
+        batch += usize::from(!had_waited);
+        batch
+    };
+    run.events.iter().map(batch_of).collect()
 }

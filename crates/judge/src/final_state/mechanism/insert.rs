@@ -35,7 +35,7 @@ impl<'r> Simulation<'_, 'r> {
         for (before, left) in sights {
             let after = evaluator.on(session, statement.sql, &before, rehearse)?;
             let Ok((affected, after)) = after else { continue };
-            if observed != Some(affected) {
+            if observed.is_some_and(|observed| observed != affected) {
                 continue;
             }
             let old = before.get(&table).cloned().unwrap_or_default();
