@@ -73,7 +73,7 @@ fn extend(
 
 /// For each event the number of the submission that brought it about: answers of statements that had waited
 /// came because of another one.
-fn batches(run: &Run) -> Vec<usize> {
+pub fn batches(run: &Run) -> Vec<usize> {
     let mut batch = 0;
     let mut waited = HashSet::new();
     let batch_of = |event: &Event| {

@@ -41,9 +41,10 @@ use inner;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception};
 use anchorite_model::sql::{Dialect, StatementKind};
-use anchorite_model::{Case, Outcome, Run};
+use anchorite_model::{Case, Event, Outcome, Run};
 
 use super::compare::abridged;
+use super::orders::batches;
 use super::transactions::Transaction;
 use evaluate::Evaluator;
 use shape::write_shape;
@@ -165,9 +166,18 @@ fn exception_sentence(exception: &Exception) -> String {
     format!("documented as {}: {} ({})", exception.name, exception.says, exception.url)
 }
 
+/// Whether two statements were answered because of one submission, beside a COMMIT or ROLLBACK that set
+/// somebody free. Then the order of the answers does not tell which of them did its work first.
 fn released_together(run: &Run) -> bool {
-    let resumed = |outcome: &Outcome| matches!(outcome, Outcome::Resumed(_));
-    run.events.windows(2).any(|pair| resumed(&pair[0].outcome) && resumed(&pair[1].outcome))
+    let batches = batches(run);
+    let did_work = |event: &Event| match event.outcome {
+        Outcome::Resumed(_) => true,
+        Outcome::Ok(_) => !StatementKind::of(&event.sql).ends_transaction(),
+        Outcome::Error(_) | Outcome::Blocked { .. } | Outcome::Skipped { .. } => false,
+    };
+    let at_work = run.events.iter().zip(batches).filter(|(event, _)| did_work(event));
+    let numbers: Vec<usize> = at_work.map(|(_, batch)| batch).collect();
+    numbers.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 impl simulate::LeftAlone {
