@@ -299,7 +299,7 @@ impl Source<'_> {
         Ok(says)
     }
 
-    fn read<T>(self, text: &Spanned<String>) -> Result<T, ClaimsError>
+    pub(crate) fn read<T>(self, text: &Spanned<String>) -> Result<T, ClaimsError>
     where
         T: std::str::FromStr,
         T::Err: std::fmt::Display,

@@ -12,7 +12,8 @@
 //! [[level.exception]]
 //! name = "semi-consistent-read"
 //! statements = ["update"]         # optional; left out: every write
-//! rows = ["locked"]               # some of: locked, passed, between, uncommitted
+//! rows = ["locked"]               # some of: locked, passed, between, uncommitted, held
+//! since = "11.6"                  # optional: the first version that does so
 //! url = "https://…"
 //! says = "An UPDATE judges a locked row by its last committed version and skips it if that does not match."
 //! ```
@@ -23,7 +24,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::file::Source;
-use crate::{Claims, ClaimsError};
+use crate::{Claims, ClaimsError, Version};
 
 /// Which serial orders of the committed transactions may explain what they wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +58,13 @@ pub enum Deviation {
     Between,
     /// A query inside a write read what another transaction had not committed.
     Uncommitted,
+    /// The write judged the row by a version that another transaction had not committed.
+    Held,
 }
 
 impl Deviation {
-    const ALL: [Self; 4] = [Self::Locked, Self::Passed, Self::Between, Self::Uncommitted];
+    const ALL: [Self; 5] =
+        [Self::Locked, Self::Passed, Self::Between, Self::Uncommitted, Self::Held];
 
     /// The word of the claims files.
     pub const fn name(self) -> &'static str {
@@ -69,6 +73,7 @@ impl Deviation {
             Self::Passed => "passed",
             Self::Between => "between",
             Self::Uncommitted => "uncommitted",
+            Self::Held => "held",
         }
     }
 }
@@ -97,6 +102,8 @@ pub struct Exception {
     pub statements: Vec<WriteWord>,
     /// What it excuses.
     pub rows: Vec<Deviation>,
+    /// The first version that does so; `None` = all.
+    pub since: Option<Version>,
     /// The vendor's page.
     pub url: String,
     /// What it says, in our words.
@@ -137,18 +144,18 @@ impl WriteWord {
 }
 
 /// What is documented about the writes of one level.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct DocumentedWrites<'a> {
     /// The promise.
     pub claims: &'a WriteClaims,
     /// What it is excepted from.
-    pub exceptions: &'a [Exception],
+    pub exceptions: Vec<&'a Exception>,
 }
 
 impl<'a> DocumentedWrites<'a> {
     /// The exception that excuses this deviation of this kind of write.
     pub fn excuse(&self, word: WriteWord, deviation: Deviation) -> Option<&'a Exception> {
-        self.exceptions.iter().find(|exception| {
+        self.exceptions.iter().copied().find(|exception| {
             exception.rows.contains(&deviation)
                 && (exception.statements.is_empty() || exception.statements.contains(&word))
         })
@@ -161,7 +168,11 @@ impl Claims {
         let said = self.level(level).filter(|said| said.is_offered_by(target))?;
         let said = self.level(said.same_as.unwrap_or(level))?;
         let claims = said.writes.as_ref()?;
-        Some(DocumentedWrites { claims, exceptions: &said.exceptions })
+        let version = Version::of(target);
+        let is_in_force =
+            |exception: &&Exception| exception.since.as_ref().is_none_or(|since| version >= *since);
+        let exceptions = said.exceptions.iter().filter(is_in_force).collect();
+        Some(DocumentedWrites { claims, exceptions })
     }
 }
 
@@ -182,6 +193,7 @@ pub(crate) struct ExceptionText {
     #[serde(default)]
     statements: Vec<Spanned<String>>,
     rows: Vec<Spanned<String>>,
+    since: Option<Spanned<String>>,
     url: Spanned<String>,
     says: Spanned<String>,
 }
@@ -213,6 +225,7 @@ impl Source<'_> {
                 .map(|word| self.one_of(word, &WriteWord::ALL))
                 .collect::<Result<_, _>>()?,
             rows: text.rows.iter().map(|row| self.one_of(row, &rows)).collect::<Result<_, _>>()?,
+            since: text.since.as_ref().map(|since| self.read(since)).transpose()?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
         })

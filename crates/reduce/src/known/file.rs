@@ -27,7 +27,8 @@ macro_rules! built_in {
 }
 
 /// The files of the repository.
-pub(super) const BUILT_IN: &[BuiltIn] = built_in!["MDEV-26643", "MDEV-27992", "PG-ON-CONFLICT-UNWATCHED"];
+pub(super) const BUILT_IN: &[BuiltIn] =
+    built_in!["MDEV-26643", "MDEV-27992", "PG-ON-CONFLICT-UNWATCHED"];
 
 impl BuiltIn {
     pub(super) fn read(&self) -> Result<KnownIssue, KnownError> {

@@ -100,8 +100,7 @@ impl<'r> Simulation<'_, 'r> {
         // PostgreSQL judges such a row again together with the rows of other tables that it was joined with
         // before (src/backend/executor/README, EvalPlanQual): what a NOT EXISTS did not find, it does not
         // look for again. Whether a query became a join is the optimizer's affair.
-        let judged_again =
-            sees == WriteView::StatementSnapshot && changed_since && first.is_some();
+        let judged_again = sees == WriteView::StatementSnapshot && changed_since && first.is_some();
         if judged_again && situation.shape.has_subquery {
             return Ok(Err("a row was changed meanwhile and judged again by a condition with a \
                            query in it, which may keep what it found before"
@@ -110,10 +109,12 @@ impl<'r> Simulation<'_, 'r> {
         let deviation = versions.last().copied().flatten().map_or(Deviation::Passed, |version| {
             if version.made < statement.start { Deviation::Locked } else { Deviation::Passed }
         });
-        let mut held = false;
+        let (mut held, mut held_otherwise) = (false, false);
         for version in row.held_by_others(writer) {
             let effect = self.effect(situation, Some(version), &views[0], evaluator, rehearse);
-            held |= inner!(effect).is_some();
+            let matches = inner!(effect).is_some();
+            held |= matches;
+            held_otherwise |= !matches;
         }
         let left = || match (&last, changed_since || views.len() > 1) {
             (Some(_), true) => Fate::Deviating(deviation),
@@ -121,6 +122,9 @@ impl<'r> Simulation<'_, 'r> {
             _ => Fate::Left,
         };
         let must = effects.iter().all(Option::is_some);
+        if must && held_otherwise && sees == WriteView::Latest {
+            return Ok(Ok(vec![Fate::Deviating(Deviation::Held)]));
+        }
         Ok(Ok(match (sees, last.clone()) {
             (WriteView::Latest, Some(effect)) if must => vec![Fate::Changed(effect)],
             (WriteView::Latest, Some(effect)) => vec![Fate::Changed(effect), left()],

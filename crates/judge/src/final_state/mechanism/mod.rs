@@ -39,7 +39,7 @@ macro_rules! inner {
 }
 use inner;
 
-use anchorite_claims::{Deviation, DocumentedWrites, Exception};
+use anchorite_claims::{Deviation, DocumentedWrites, Exception, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Event, Outcome, Run};
 
@@ -89,9 +89,29 @@ pub fn explain<'c, E>(
     let simulation = Simulation::new(run, &committed, documented);
     let courses = simulation.courses(&initial.final_state, &mut evaluator, rehearse)?;
     Ok(match courses {
-        Ok(courses) => conclude(run, &courses, documented),
+        Ok(courses) => match conclude(run, &courses, documented) {
+            Explanation::Impossible(_) if unseen_versions(run, transactions, documented) => {
+                let reason = "an UPDATE may have judged a row by a version that was rolled back, or \
+                              that a statement had made which was still waiting";
+                Explanation::CannotTell(reason.to_owned())
+            }
+            explanation => explanation,
+        },
         Err(reason) => Explanation::CannotTell(reason),
     })
+}
+
+/// Where a write may judge rows by uncommitted versions: whether there were some that are not followed.
+fn unseen_versions(
+    run: &Run,
+    transactions: &[Transaction<'_>],
+    documented: &DocumentedWrites<'_>,
+) -> bool {
+    let is_undone =
+        |transaction: &Transaction<'_>| !transaction.committed && transaction.is_writer();
+    let is_blocked = |event: &Event| matches!(event.outcome, Outcome::Blocked { .. });
+    documented.excuse(WriteWord::Update, Deviation::Held).is_some()
+        && (transactions.iter().any(is_undone) || run.events.iter().any(is_blocked))
 }
 
 /// Where queries inside writes may read what is not committed, and there are such queries: what they read is
@@ -102,7 +122,7 @@ fn dirty_query(
     documented: &DocumentedWrites<'_>,
 ) -> Option<String> {
     let is_dirty = |exception: &&Exception| exception.rows.contains(&Deviation::Uncommitted);
-    let exception = documented.exceptions.iter().find(is_dirty)?;
+    let exception = documented.exceptions.iter().copied().find(is_dirty)?;
     let dialect = Dialect::of(run.target.product);
     let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
     let queries = writes.any(|statement| {
@@ -147,7 +167,7 @@ fn excuse<'c>(
 ) -> Option<(&'c Exception, Vec<String>)> {
     if course.deviations.is_empty() {
         let exception =
-            documented.exceptions.iter().find(|e| e.rows.contains(&Deviation::Between))?;
+            documented.exceptions.iter().copied().find(|e| e.rows.contains(&Deviation::Between))?;
         let because = "each statement by itself did what it should, but a transaction committed between two \
              statements of another one";
         return Some((exception, vec![because.to_owned(), exception_sentence(exception)]));
@@ -190,6 +210,9 @@ impl simulate::LeftAlone {
             Deviation::Passed => "which another transaction changed after it had begun",
             Deviation::Between => "which another transaction committed in between",
             Deviation::Uncommitted => "which another transaction had not committed",
+            Deviation::Held => {
+                "of which another transaction had made a version that does not match"
+            }
         };
         format!("step {} ({}) left {} alone, {when}", self.n, abridged(sql), self.row)
     }
