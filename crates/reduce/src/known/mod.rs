@@ -198,4 +198,14 @@ mod tests {
             assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
         }
     }
+
+    #[test]
+    fn an_issue_without_waits_has_the_shape_of_its_own_case() {
+        let issues = built_in().iter().filter(|issue| !issue.shapes.concat().contains("waits"));
+        for issue in issues {
+            let product = issue.affected[0].product;
+            let shape = Shape::of_case(&issue.case, product, true).to_string();
+            assert!(issue.shapes.iter().any(|own| fits(own, &shape)), "{}: {shape}", issue.name);
+        }
+    }
 }
