@@ -44,12 +44,12 @@ pub struct SelfTestArgs {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     cases: u64,
     /// Plant each fault at most this many times
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 40)]
     plants: u64,
     /// The generator's seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Faults to plant at the same time; default: one per processor
+    /// Faults to plant at the same time; default: two per processor
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// How to show it
@@ -99,7 +99,8 @@ fn test(
     let recipe = Recipe::new(target.info().product);
     let cases: Vec<Case> =
         (0..arguments.cases).map(|number| case(&recipe, arguments.seed, number)).collect();
-    let jobs = arguments.jobs.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    let processors = || available_parallelism().map_or(1, usize::from);
+    let jobs = arguments.jobs.unwrap_or_else(|| 2 * processors());
     for level in chosen(&arguments.level, target) {
         let bar = progress(&target.info().to_string());
         let test = SelfTest {
