@@ -21,7 +21,8 @@ use crate::cast::Stage;
 use crate::decide::{Look, judge};
 use crate::player::{Pending, Player};
 
-/// Pause before the server is asked where no other session of the case is inside a transaction, so that nobody can be waited for.
+/// Pause before the server is asked where no other session of the case is inside a transaction, so that nobody
+/// can be waited for.
 const LONELY_PAUSE: Duration = Duration::from_millis(5);
 /// A statement that runs for long is asked about less and less often, down to this.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
