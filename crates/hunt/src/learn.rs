@@ -1,8 +1,7 @@
 //! What a target rejects, learnt by trying.
 //!
 //! Idea: every option of the generator's grammar has a probe of a few statements. A probe in which a statement
-//! fails with
-//! an error of no class (syntax, unknown type, not supported) means that the target lacks the option; a
+//! fails with an error of no class (syntax, unknown type, not supported) means that the target lacks the option; a
 //! constraint or a lock only means that the statement was understood.
 //!
 //! Blind spot: an option that is accepted and ignored (CHECK in old MySQL) counts as there.

@@ -286,8 +286,7 @@ fn conflict_clause(insert: &Insert) -> &'static str {
 }
 
 /// By which kind of index a statement can find its rows. A range of the primary key is a scan too: the table
-/// itself is in
-/// that order where the difference matters.
+/// itself is in that order where the difference matters.
 fn path(tree: &Statement, tables: &[&Table]) -> Option<String> {
     let condition: Option<&Expr> = match tree {
         Statement::Update(update) => update.selection.as_ref(),

@@ -91,7 +91,7 @@ fn one_after_the_other(case: &Case) -> Case {
 }
 
 /// So many runs of more than a thousand may differ on servers, which are not quite deterministic.
-const TOLERATED: usize = 12;
+const TOLERATED: usize = 4;
 
 #[test]
 fn runs_are_those_of_fresh_tables() {
@@ -131,7 +131,7 @@ fn runs_are_those_of_fresh_tables() {
         }
         println!("{}: {compared} runs compared", target.info());
     }
-    // Servers grant waiters in either order now and then, and may name no blocker for a moment.
+    // Servers grant waiters in either order now and then.
     assert!(wrong.len() <= TOLERATED, "{} differ\n{}", wrong.len(), wrong.join("\n"));
 }
 
