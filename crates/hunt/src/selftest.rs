@@ -1,10 +1,10 @@
 //! Would we notice? Faults are planted on purpose, and the oracles have to find them.
 //!
 //! Idea: each case is run honestly once, and judged: whatever an oracle complains about there is a false alarm (or
-//! a real bug of the server: known issues are counted apart). Then each sabotage has its turn on a wrapper
-//! around the same target: where it changed an answer or the final state, compared with the honest run, a fault is *planted*; where the oracle
-//! calls the sabotaged run a violation, it is *found*. Allowed and undecided are misses. Rehearsals are serial,
-//! where the saboteur never acts, so they run on the bare target.
+//! a real bug of the server: known issues are counted apart). Then each sabotage has its turn on a wrapper around
+//! the same target: where it changed an answer or the final state, compared with the honest run, a fault is
+//! *planted*; where the oracle calls the sabotaged run a violation, it is *found*. Allowed and undecided are
+//! misses. Rehearsals are serial, where the saboteur never acts, so they run on the bare target.
 //!
 //! Assumption: a run repeats. A difference counts only if the sabotage acted in that run.
 //! Blind spot: faults that are not in the list.
