@@ -4,6 +4,7 @@
 //! stays inside: [`Endpoint`]'s `Display` and `Debug` never show it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
@@ -22,6 +23,8 @@ pub struct Endpoint {
     pub port: Option<u16>,
     /// Empty where there is none.
     pub database: String,
+    /// The server's Unix socket, once it told of one. No part of a URL.
+    pub socket: Option<PathBuf>,
 }
 
 /// A text that is no target URL.
@@ -49,6 +52,7 @@ impl Endpoint {
             host: host.to_owned(),
             port,
             database: decode(database, "database")?,
+            socket: None,
         })
     }
 }

@@ -26,6 +26,7 @@ pub mod pg_wire;
 pub mod postgres;
 pub mod sabotage;
 mod schema_name;
+mod socket;
 pub mod sqlite;
 mod tidb;
 mod upkeep;

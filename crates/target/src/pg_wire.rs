@@ -8,9 +8,8 @@
 //! Blind spot: no TLS. `COPY FROM STDIN` is refused, because a case has no data to send.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use anchorite_model::Value;
@@ -20,6 +19,7 @@ use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::{backend, backend::Message, frontend};
 
 use crate::endpoint::Endpoint;
+use crate::socket::Socket;
 use crate::wait::wait_readable;
 
 /// Longest time for opening a connection.
@@ -116,7 +116,7 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
 
 /// One open connection.
 pub struct PgConnection {
-    stream: TcpStream,
+    socket: Socket,
     inbox: BytesMut,
     outbox: BytesMut,
     items: VecDeque<PgItem>,
@@ -135,9 +135,10 @@ impl PgConnection {
     /// Connects and logs in. `parameters` are run-time settings for the start-up message.
     pub fn open(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<Self, String> {
         let port = endpoint.port.expect("the driver fills in the port");
-        let stream = dial(&endpoint.host, port).map_err(|error| error.to_string())?;
+        let socket =
+            Socket::open(endpoint, port, CONNECT_LIMIT).map_err(|error| error.to_string())?;
         let mut connection = Self {
-            stream,
+            socket,
             inbox: BytesMut::with_capacity(8192),
             outbox: BytesMut::new(),
             items: VecDeque::new(),
@@ -167,7 +168,7 @@ impl PgConnection {
                     return Err(format!("no answer within {} s", CONNECT_LIMIT.as_secs()));
                 }
                 None => {
-                    wait_readable(&[self.stream.as_fd()], CONNECT_LIMIT);
+                    wait_readable(&[self.socket.fd()], CONNECT_LIMIT);
                     continue;
                 }
             };
@@ -261,7 +262,7 @@ impl PgConnection {
 
     /// What becomes readable when something arrives.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+        self.socket.fd()
     }
 
     /// Asks the server, over a second connection, to give up the running statement.
@@ -269,14 +270,9 @@ impl PgConnection {
         let mut request = BytesMut::new();
         let pid = i32::try_from(self.pid).unwrap_or_default();
         frontend::cancel_request(pid, self.secret, &mut request);
-        if let Ok(address) = self.stream.peer_addr()
-            && let Ok(mut side) = TcpStream::connect_timeout(&address, CONNECT_LIMIT)
-        {
-            // The server closes this connection when the request is taken in.
-            let _ = side.write_all(&request);
-            let _ = side.set_read_timeout(Some(CONNECT_LIMIT));
-            let _ = side.read(&mut [0]);
-        }
+        // The server closes that connection when the request is taken in. One that cannot be reached for it
+        // is noticed by whoever waits for the statement.
+        let _ = self.socket.tell_apart(&request, CONNECT_LIMIT);
     }
 
     fn take_in(&mut self, message: Message) {
@@ -336,29 +332,16 @@ impl PgConnection {
             if self.lost {
                 return Ok(None);
             }
-            let mut chunk = [0; 16 * 1024];
-            match self.stream.read(&mut chunk) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => self.inbox.extend_from_slice(&chunk[..n]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+            if !self.socket.take_in(&mut self.inbox)? {
+                return Ok(None);
             }
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        while !self.outbox.is_empty() {
-            match self.stream.write(&self.outbox) {
-                Ok(n) => drop(self.outbox.split_to(n)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    crate::wait::wait_writable(self.stream.as_fd(), CONNECT_LIMIT);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        let sent = self.socket.send(&self.outbox);
+        self.outbox.clear();
+        sent
     }
 
     fn lose(&mut self, why: &str) {
@@ -368,21 +351,6 @@ impl PgConnection {
         }
         self.items.push_back(PgItem::Lost(why.to_owned()));
     }
-}
-
-fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                stream.set_nonblocking(true)?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 fn message_of(mut fields: backend::ErrorFields<'_>) -> PgMessage {

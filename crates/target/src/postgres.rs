@@ -8,6 +8,7 @@
 //! Blind spot: two waiters on one row may overtake each other after a commit; the run records the order
 //! in which they really answered.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
@@ -16,6 +17,7 @@ use crate::endpoint::Endpoint;
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
 use crate::schema_name::unique_schema_name;
+use crate::socket::{Card, come_closer};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
     Wait, Watcher, execute,
@@ -62,6 +64,12 @@ impl Postgres {
         let is_cockroach = connection.is_cockroach;
         let version = connection.server_version;
         let info = TargetInfo { product: Product::Postgres, version, variant: String::new() };
+        if !is_cockroach {
+            let port = endpoint.port.unwrap_or_default();
+            endpoint = come_closer(&endpoint, port, |endpoint| {
+                introduce(&mut PgSession::new(dial(endpoint, &[]).ok()?))
+            });
+        }
         Ok(Self { endpoint, info, is_cockroach })
     }
 
@@ -80,6 +88,21 @@ impl Postgres {
 pub fn dial(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<PgConnection, TargetError> {
     PgConnection::open(endpoint, parameters)
         .map_err(|reason| TargetError::Connect { endpoint: endpoint.to_string(), reason })
+}
+
+/// What the server says about itself, to those who may know.
+fn introduce(session: &mut PgSession) -> Option<Card> {
+    let question = "SELECT current_setting('port'), current_setting('unix_socket_directories'), \
+                    pg_postmaster_start_time()::text";
+    let answer = execute(session, question, HOUSEKEEPING_LIMIT).ok()?;
+    let [Value::Text(port), Value::Text(folders), Value::Text(started)] =
+        &answer.results.first()?.rows.first()?[..]
+    else {
+        return None;
+    };
+    let file = format!(".s.PGSQL.{port}");
+    let sockets = folders.split(',').map(|folder| Path::new(folder.trim()).join(&file)).collect();
+    Some(Card { port: port.parse().ok()?, sockets, identity: started.clone() })
 }
 
 impl Target for Postgres {

@@ -55,10 +55,27 @@ pub enum StatementKind {
 impl StatementKind {
     /// The kind of this statement.
     pub fn of(sql: &str) -> Self {
+        if let Some(kind) = Self::of_write(sql) {
+            return kind;
+        }
         let tokens = significant_tokens(sql);
         let parentheses = tokens.iter().take_while(|token| token.is_symbol("(")).count();
         let words = Words(&tokens[parentheses..]);
         words.transaction_command().unwrap_or_else(|| words.other_command())
+    }
+
+    /// The kind of a write whose first word stands at the very beginning: most statements, and no need to read
+    /// on.
+    fn of_write(sql: &str) -> Option<Self> {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let word = sql.split(|c| !is_name(c)).next()?;
+        let kinds = [
+            ("INSERT", Self::Insert),
+            ("UPDATE", Self::Update),
+            ("DELETE", Self::Delete),
+            ("REPLACE", Self::Replace),
+        ];
+        kinds.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
     }
 
     /// Whether it ends a transaction, as far as its words say.

@@ -33,10 +33,7 @@ const LOCK_WAIT_SECONDS_MAX: u64 = 31_536_000;
 
 /// An old snapshot stops purge. Otherwise the removal of a deleted row, some milliseconds after the
 /// commit, would set those free who wait for a lock on it.
-pub(crate) const STILLNESS: [&str; 2] = [
-    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-    "START TRANSACTION WITH CONSISTENT SNAPSHOT",
-];
+pub(crate) const STILLNESS: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 
 /// A deleted row's index entries take part in locking until purge has removed them: after 2 ms on MariaDB
 /// and 12 ms on MySQL 9.7 (measured), or much later where somebody has an open snapshot.

@@ -1,4 +1,4 @@
-//! The watcher of MariaDB and MySQL 5.x: InnoDB's status and the process list in one round trip.
+//! The watcher of MariaDB and MySQL 5.x: InnoDB's status, and the process list for whom it does not explain.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,8 @@ use crate::mysql_family::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, wai
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
-const LOOK: &str = "SHOW ENGINE INNODB STATUS; SHOW PROCESSLIST";
+const ROW_LOCKS: &str = "SHOW ENGINE INNODB STATUS";
+const STATES: &str = "SHOW PROCESSLIST";
 /// How long a connection may be missing from a status that was cut.
 const UNSEEN_LIMIT: Duration = Duration::from_secs(2);
 
@@ -23,7 +24,7 @@ impl StatusWatcher {
     /// Connects and looks once, so that missing rights are noticed here.
     pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, String> {
         let open = || -> Result<_, Box<dyn std::error::Error>> {
-            let mut connection = Connection::open_multi(endpoint)?;
+            let mut connection = Connection::open(endpoint)?;
             let states = StateWatch::new(&mut connection)?;
             let endpoint = endpoint.to_string();
             let mut watcher = Self { connection, endpoint, states, unseen_since: None };
@@ -34,7 +35,7 @@ impl StatusWatcher {
     }
 
     fn look(&mut self, outstanding: &[ConnectionId]) -> Result<Vec<Wait>, WireError> {
-        let answer = self.connection.query(LOOK, CONTROL_LIMIT)?;
+        let answer = self.connection.query(ROW_LOCKS, CONTROL_LIMIT)?;
         let status = rows(&answer, 0).first().and_then(|row| text(row.get(STATUS_COLUMN)?));
         let status = Status::parse(&status.unwrap_or_default());
         let waits = row_waits(&status).into_iter().map(|wait| Wait {
@@ -43,10 +44,14 @@ impl StatusWatcher {
             kind: wait.kind.to_owned(),
         });
         let mut waits: Vec<_> = waits.filter(|wait| outstanding.contains(&wait.waiter)).collect();
-        let states = waiting_states(rows(&answer, 1));
+        let is_unexplained = |waits: &[Wait], id| waits.iter().all(|wait| wait.waiter != id);
+        if !outstanding.iter().any(|id| is_unexplained(&waits, *id)) {
+            return Ok(waits);
+        }
+        let answer = self.connection.query(STATES, CONTROL_LIMIT)?;
+        let states = waiting_states(rows(&answer, 0));
         waits.extend(self.states.waits(&mut self.connection, outstanding, states)?);
-        let is_unseen =
-            |id: &ConnectionId| status.may_omit(*id) && waits.iter().all(|wait| wait.waiter != *id);
+        let is_unseen = |id: &ConnectionId| status.may_omit(*id) && is_unexplained(&waits, *id);
         self.check_unseen(outstanding.iter().any(is_unseen))?;
         Ok(waits)
     }

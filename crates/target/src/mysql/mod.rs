@@ -52,8 +52,8 @@ impl Dialect for Mysql {
         innodb::read_back(connection, self.isolation_variable)
     }
 
-    fn stillness(&self) -> &[&str] {
-        &innodb::STILLNESS
+    fn stillness(&self) -> Option<&str> {
+        Some(innodb::STILLNESS)
     }
 
     fn purge(&self) -> Option<PurgeQuestion> {

@@ -20,7 +20,8 @@ use anchorite_model::{Level, Product, TargetInfo};
 use crate::endpoint::Endpoint;
 use crate::mariadb::Mariadb;
 use crate::mysql::Mysql;
-use crate::mysql_wire::{Connection, WireError};
+use crate::mysql_wire::{Connection, WireError, endpoint_port};
+use crate::socket::{Card, come_closer};
 use crate::tidb::Tidb;
 use crate::{ConnectionId, PurgeQuestion, Schema, Target, TargetError, Watcher};
 
@@ -35,10 +36,24 @@ pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
 /// Connects to a `mysql://`, `mariadb://` or `tidb://` endpoint and finds out what answers there.
 pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
     let mut connection = Connection::open(endpoint)?;
-    let server = Server::recognise(&mut connection, endpoint).map_err(|error| {
-        TargetError::Connect { endpoint: endpoint.to_string(), reason: error.to_string() }
-    })?;
+    let refused = |error: WireError| TargetError::Connect {
+        endpoint: endpoint.to_string(),
+        reason: error.to_string(),
+    };
+    let endpoint = come_closer(endpoint, endpoint_port(endpoint), |endpoint| {
+        introduce(&mut Connection::open(endpoint).ok()?)
+    });
+    let server = Server::recognise(&mut connection, &endpoint).map_err(refused)?;
     Ok(Box::new(Family { server: Arc::new(server) }))
+}
+
+/// What the server says about itself.
+fn introduce(connection: &mut Connection) -> Option<Card> {
+    let question = "SELECT @@port, @@socket, @@hostname, @@datadir, @@version";
+    let answer = connection.query(question, CONTROL_LIMIT).ok()?;
+    let cells: Vec<String> = rows(&answer, 0).first()?.iter().filter_map(text).collect();
+    let (port, socket) = (cells.first()?.parse().ok()?, cells.get(1)?);
+    Some(Card { port, sockets: vec![socket.into()], identity: cells.join(" ") })
 }
 
 /// What one product does in its own way.
@@ -62,9 +77,10 @@ pub(crate) trait Dialect: Send + Sync {
         format!("KILL {}{id}", if only_statement { "QUERY " } else { "" })
     }
 
-    /// The statements after which a connection keeps the server from interfering, as long as it lives.
-    fn stillness(&self) -> &[&str] {
-        &[]
+    /// The statement after which a connection at repeatable read keeps the server from interfering, until its
+    /// transaction ends.
+    fn stillness(&self) -> Option<&str> {
+        None
     }
 
     /// How to learn when deleted rows are not felt any more; `None` where they never are.

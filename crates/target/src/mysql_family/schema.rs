@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use anchorite_model::DbError;
+use anchorite_model::{DbError, Level};
 
 use super::session::{self, OpenConnections};
 use super::{CONTROL_LIMIT, Server, text};
@@ -50,16 +50,11 @@ impl Schema for FamilySchema {
     }
 
     fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
-        let statements = self.server.dialect.stillness();
-        if statements.is_empty() {
-            return Ok(Box::new(()));
-        }
-        let mut connection = Connection::open(&self.server.endpoint)?;
-        for sql in statements {
-            let done = connection.query(sql, CONTROL_LIMIT);
-            done.map_err(|error| self.server.cannot_prepare(error))?;
-        }
-        Ok(Box::new(connection))
+        let Some(sql) = self.server.dialect.stillness() else { return Ok(Box::new(())) };
+        let mut session = self.caretaker(CONTROL_LIMIT)?;
+        execute(session.as_mut(), sql, CONTROL_LIMIT)
+            .map_err(|error| self.server.cannot_prepare(error.message))?;
+        Ok(Box::new(session))
     }
 
     fn upkeep(&self) -> Upkeep {
@@ -71,14 +66,15 @@ impl Schema for FamilySchema {
             clear: ["DROP DATABASE", "CREATE DATABASE"].map(|verb| format!("{verb} {name}")).into(),
             before_delete: owned(&["SET foreign_key_checks = 0"]),
             after_delete: owned(&["SET foreign_key_checks = 1"]),
-            stillness: owned(dialect.stillness()),
+            stillness: owned(dialect.stillness().as_slice()),
             purge: dialect.purge(),
             worn_after: None,
         }
     }
 
     fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
-        let options = SessionOptions { name: "caretaker".to_owned(), level: None, lock_wait };
+        let level = self.server.dialect.stillness().map(|_| Level::RepeatableRead);
+        let options = SessionOptions { name: "caretaker".to_owned(), level, lock_wait };
         let (server, open) = (&self.server, &self.open);
         let opened = session::open(server, &self.name, open, &options, Connection::open_multi)?;
         Ok(opened.session)

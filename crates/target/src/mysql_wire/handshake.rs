@@ -5,7 +5,6 @@
 //! A request for the password in clear or in the old hash is refused, because it would travel readable.
 
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
@@ -17,6 +16,7 @@ use mysql_common::proto::MySerialize;
 use super::ServerError;
 use super::channel::Channel;
 use crate::endpoint::Endpoint;
+use crate::socket::Socket;
 
 const OK_HEADER: u8 = 0x00;
 const MORE_DATA_HEADER: u8 = 0x01;
@@ -48,8 +48,10 @@ pub(super) struct Greeted {
 /// Connects and authenticates. `extra` are capabilities beyond the usual ones.
 pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Greeted, String> {
     let deadline = Instant::now() + CONNECT_LIMIT;
-    let stream = open_socket(endpoint, deadline)?;
-    let mut channel = Channel::new(stream).map_err(|error| error.to_string())?;
+    let socket = Socket::open(endpoint, endpoint_port(endpoint), CONNECT_LIMIT)
+        .map_err(|error| format!("cannot connect: {error}"))?;
+    let is_local = socket.is_local();
+    let mut channel = Channel::new(socket);
     let packet = channel.receive_until(deadline).map_err(|error| {
         describe(&error, "waiting for the server's greeting (is this a MySQL port?)")
     })?;
@@ -64,7 +66,8 @@ pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Gre
     if !capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
         return Err("the server is too old: it does not speak protocol 4.1".to_owned());
     }
-    let exchange = Exchange { password: endpoint.password.as_bytes(), nonce: greeting.nonce() };
+    let password = endpoint.password.as_bytes();
+    let exchange = Exchange { password, nonce: greeting.nonce(), is_local };
     // A plugin that is not understood here may not be the account's own: the server will switch.
     let plugin = greeting.auth_plugin().filter(|plugin| is_safe(plugin));
     let plugin = plugin.unwrap_or(AuthPlugin::MysqlNativePassword);
@@ -78,23 +81,8 @@ fn user(endpoint: &Endpoint) -> &str {
 }
 
 /// The product's usual port, unless the URL has one.
-fn port(endpoint: &Endpoint) -> u16 {
+pub(crate) fn endpoint_port(endpoint: &Endpoint) -> u16 {
     endpoint.port.unwrap_or(if endpoint.scheme == "tidb" { 4000 } else { 3306 })
-}
-
-fn open_socket(endpoint: &Endpoint, deadline: Instant) -> Result<TcpStream, String> {
-    let addresses = (endpoint.host.as_str(), port(endpoint))
-        .to_socket_addrs()
-        .map_err(|error| format!("cannot resolve the host: {error}"))?;
-    let mut last = "the host has no address".to_owned();
-    for address in addresses {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match TcpStream::connect_timeout(&address, left.max(Duration::from_millis(1))) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error.to_string(),
-        }
-    }
-    Err(last)
 }
 
 fn authenticate(
@@ -151,6 +139,7 @@ fn authenticate(
 struct Exchange<'a> {
     password: &'a [u8],
     nonce: Vec<u8>,
+    is_local: bool,
 }
 
 impl Exchange<'_> {
@@ -168,7 +157,7 @@ impl Context for &Exchange<'_> {
     }
 
     fn is_ipc_transport(&self) -> bool {
-        false
+        self.is_local
     }
 
     fn is_tls_transport(&self) -> bool {

@@ -8,7 +8,7 @@
 //! * `response`: packets to answers, a pure state machine. `value`: cells to typed values.
 //!
 //! Source: the "Client/Server Protocol" chapter of the MySQL internals documentation and MariaDB's
-//! protocol pages. Assumption: protocol 4.1, plain TCP. Blind spots: no TLS, no compression, and `LOAD
+//! protocol pages. Assumption: protocol 4.1. Blind spots: no TLS, no compression, and `LOAD
 //! DATA LOCAL` is never offered to the server.
 
 mod channel;
@@ -18,4 +18,5 @@ mod response;
 mod value;
 
 pub(crate) use connection::{Connection, WireError};
+pub(crate) use handshake::endpoint_port;
 pub(crate) use response::ServerError;
