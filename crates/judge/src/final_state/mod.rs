@@ -9,12 +9,14 @@
 //! locked. Elsewhere any order may explain the run that keeps what was finished before something else
 //! began, and where none does, the documented mechanism may ([`mechanism`]). So there are four verdicts:
 //! an order explains it (pass), a documented exception does (allowed), nothing does (violation), or the
-//! run has something in it that is not followed (undecided).
+//! run has something in it that is not followed (undecided). Where the server itself calls its data damaged, that
+//! is a violation at once (`damage`).
 //!
 //! Assumption: a write depends on nothing but the database (no variables, no clock, no random numbers).
 //! Blind spot: reads below serializable; deviations that an order happens to explain.
 
 mod compare;
+mod damage;
 pub mod mechanism;
 mod orders;
 mod replay;
@@ -37,6 +39,8 @@ pub const STATEMENTS: &str = "statement-serializability (stmt-WSS)";
 /// … only the reads differ, at a level that promises them too.
 pub const READS: &str = "serializability of reads";
 
+pub use damage::DAMAGE;
+
 /// As many serial orders are shown with a violation.
 const EXPECTED_SHOWN: usize = 3;
 
@@ -46,7 +50,12 @@ pub fn judge<E>(
     claims: &Claims,
     rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
 ) -> Result<Judgement, E> {
+    let damage = damage::damage(run);
     let (verdict, expected) = match prepare(run, claims) {
+        _ if !damage.is_empty() => {
+            let anomaly = DAMAGE.to_owned();
+            (Verdict::Violation { anomaly, because: damage }, Vec::new())
+        }
         Ok((documented, transactions)) => {
             Trial { run, documented, transactions: &transactions }.verdict(rehearse)?
         }

@@ -1,0 +1,69 @@
+//! Errors by which a server says that its own data is damaged.
+//!
+//! Idea: an index that disagrees with its table, or a page that cannot be read, is wrong whatever the level and the
+//! order of the transactions are: no serial order and no documented exception is asked then.
+//!
+//! Source: the vendors' lists of errors, below. Assumption: the files were not damaged from outside; a campaign's
+//! tables are new. Blind spot: damage that the server does not notice itself.
+
+use anchorite_model::{Event, Outcome, Product, Run};
+
+/// What a violation is called: the server reports damaged data.
+pub const DAMAGE: &str = "damaged data";
+
+/// The codes of a product's errors about damaged data.
+fn codes(product: Product) -> &'static [&'static str] {
+    match product {
+        // <https://docs.pingcap.com/tidb/stable/error-codes/>: index and record, index values, assertions.
+        Product::Tidb => &["8003", "8133", "8134", "8138", "8139", "8140", "8141", "8223"],
+        // <https://mariadb.com/kb/en/mariadb-error-code-reference/>: key files, crashed tables, corrupt indexes.
+        Product::Mariadb | Product::Mysql => {
+            &["1034", "1035", "1194", "1195", "1707", "1712", "1817", "1877"]
+        }
+        // <https://www.postgresql.org/docs/current/errcodes-appendix.html>: data_corrupted, index_corrupted.
+        Product::Postgres | Product::Cockroach => &["XX001", "XX002"],
+        // <https://www.sqlite.org/rescode.html#corrupt>: also the extended codes for indexes and sequences.
+        Product::Sqlite => &["11", "267", "523", "779"],
+    }
+}
+
+/// A sentence for each statement that was answered so.
+pub fn damage(run: &Run) -> Vec<String> {
+    reports(run.target.product, &run.events)
+}
+
+fn reports(product: Product, events: &[Event]) -> Vec<String> {
+    let codes = codes(product);
+    let events = events.iter().filter_map(|event| match &event.outcome {
+        Outcome::Error(error) if codes.contains(&error.code.as_str()) => Some((event, error)),
+        _ => None,
+    });
+    events
+        .map(|(event, error)| {
+            let sql = super::compare::abridged(&event.sql);
+            format!("step {} ({sql}): the server says ({}): {}", event.n, error.code, error.message)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use anchorite_model::DbError;
+
+    use super::*;
+
+    #[test]
+    fn only_errors_about_damaged_data_count() {
+        let answered = |product, code: &str| {
+            let error = DbError { code: code.to_owned(), ..DbError::default() };
+            let outcome = Outcome::Error(error);
+            let event = Event { n: 1, session: 0, sql: "SELECT 1".to_owned(), outcome, at_us: 0 };
+            !reports(product, &[event]).is_empty()
+        };
+        assert!(answered(Product::Tidb, "8133"));
+        assert!(!answered(Product::Mysql, "8133"));
+        assert!(answered(Product::Sqlite, "11"));
+        assert!(!answered(Product::Postgres, "XX000"));
+        assert!(answered(Product::Postgres, "XX002"));
+    }
+}
