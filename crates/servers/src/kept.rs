@@ -68,7 +68,7 @@ impl Kept {
             folder: server.folder().to_owned(),
             engine,
         };
-        kept.write(&state_folder()?)?;
+        kept.write(&records()?)?;
         Ok(kept)
     }
 
@@ -128,14 +128,19 @@ impl Kept {
     }
 }
 
+/// Where Anchorite keeps what it wants to know again: `ANCHORITE_STATE`, else the user's folder for such things.
+pub fn state_folder() -> Result<PathBuf, Error> {
+    user_folder("ANCHORITE_STATE", "XDG_STATE_HOME", ".local/state")
+}
+
 /// Where the records are.
-fn state_folder() -> Result<PathBuf, Error> {
-    Ok(user_folder("ANCHORITE_STATE", "XDG_STATE_HOME", ".local/state")?.join("servers"))
+fn records() -> Result<PathBuf, Error> {
+    Ok(state_folder()?.join("servers"))
 }
 
 /// The kept servers that run, by name. Records of servers that are gone are removed.
 pub fn kept_servers() -> Result<Vec<Kept>, Error> {
-    kept_in(&state_folder()?)
+    kept_in(&records()?)
 }
 
 fn kept_in(state: &Path) -> Result<Vec<Kept>, Error> {
@@ -154,7 +159,7 @@ fn kept_in(state: &Path) -> Result<Vec<Kept>, Error> {
 /// Stops the kept servers of these names (or ports, targets, products); all of them if `names` is `None`.
 /// Nothing is stopped if one of the names is unknown.
 pub fn stop_kept(names: Option<&[String]>) -> Result<Vec<Kept>, Error> {
-    stop_in(&state_folder()?, names)
+    stop_in(&records()?, names)
 }
 
 fn stop_in(state: &Path, names: Option<&[String]>) -> Result<Vec<Kept>, Error> {

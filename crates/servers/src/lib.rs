@@ -48,7 +48,7 @@ pub use endpoint::Endpoint;
 pub use error::Error;
 pub use folder::stop_all;
 pub use install::{Installation, Runs, Source};
-pub use kept::{Kept, kept_servers, stop_kept};
+pub use kept::{Kept, kept_servers, state_folder, stop_kept};
 pub use offers::{Offer, offers};
 pub use progress::{Progress, Silent};
 pub use request::Request;

@@ -10,6 +10,7 @@
 mod arguments;
 mod audience;
 mod keeper;
+mod learnt;
 mod past;
 mod recipe;
 mod words;

@@ -12,6 +12,7 @@ use anchorite_stage::{FreshTables, RunOptions};
 use anchorite_target::Target;
 use serde::{Deserialize, Serialize};
 
+use super::learnt;
 use crate::exit::BadInput;
 
 /// A recipe as it stands in a campaign's file.
@@ -48,7 +49,15 @@ pub fn make(
 ) -> anyhow::Result<(Recipe, serde_json::Value)> {
     let product = target.info().product;
     let mut fresh = FreshTables { target, options: RunOptions::default() };
-    let mut recipe = Recipe { support: learn(&mut fresh, product)?, ..Recipe::new(product) };
+    let support = match learnt::recall(target.info()) {
+        Some(support) => support,
+        None => {
+            let support = learn(&mut fresh, product)?;
+            learnt::keep(target.info(), &support);
+            support
+        }
+    };
+    let mut recipe = Recipe { support, ..Recipe::new(product) };
     if let Some(file) = weights {
         recipe.weights = parse(file)?;
     }
