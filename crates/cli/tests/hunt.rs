@@ -193,11 +193,23 @@ fn mistakes_are_told_with_exit_code_2() {
 }
 
 #[test]
-fn when_nobody_meets_anybody_the_hunt_says_so() {
+fn where_nothing_is_judged_nothing_is_proved() {
     let folder = folder();
-    // One transaction each: there is nobody to meet, so nothing is suspicious; but nothing is proved either.
-    let arguments = ["--cases", "10", "--oracle", "none", "--seed", "1"];
-    let output = run(folder.path(), &arguments);
+    let output = run(folder.path(), &["--cases", "10", "--oracle", "none", "--seed", "1"]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("nothing could be judged"), "{}", stderr(&output));
+}
+
+#[test]
+fn when_nobody_meets_anybody_the_hunt_says_so() {
+    let folder = folder();
+    // Only reads, which nobody has to wait for in write-ahead mode.
+    let weights = "[case]\nshape_percent = 0\n[transactions]\nbegin_immediate_percent = 0\n\
+                   [statement]\nupdate = 0\ndelete = 0\ninsert = 0\nreplace = 0\nddl = 0\n";
+    std::fs::write(folder.path().join("reads.toml"), weights).expect("written");
+    let arguments =
+        ["--on", "sqlite:wal", "--weights", "reads.toml", "--cases", "260", "--seed", "1"];
+    let output = run(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nobody ever waited"), "{}", stderr(&output));
 }
