@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anchorite_claims::Claims;
 use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
 use anchorite_model::{Finding, Level, Origin, Signature};
-use anchorite_reduce::{Shape, known};
+use anchorite_reduce::Shape;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
 use anchorite_target::Target;
 use anyhow::Context;
@@ -16,6 +16,7 @@ use clap::Args;
 
 use crate::exit::{BadInput, Exit};
 use crate::files::{Script, read};
+use crate::hunt::{duration, known_issues};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::oracles::{self, OracleChoice};
@@ -47,9 +48,13 @@ pub struct ReduceArgs {
     #[arg(long, value_name = "K", default_value_t = Effort::default().confirmations,
           value_parser = clap::value_parser!(u32).range(1..))]
     confirm: u32,
-    /// Stop after this many seconds and keep the smallest case so far
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    time: u64,
+    /// Stop after this time (90s, 10m; a bare number is seconds) and keep the smallest case so far
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+    time: Duration,
+    /// Known issues to compare with: a folder of entries like those in known/, or none;
+    /// default: the built-in ones
+    #[arg(long, value_name = "DIR")]
+    known: Option<PathBuf>,
     /// Write the reduced case to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -125,13 +130,11 @@ fn reduce(
         signature: subject.signature.clone(),
         origin: subject.origin.clone(),
     };
-    let effort = Effort {
-        confirmations: arguments.confirm,
-        time: Duration::from_secs(arguments.time),
-        ..Effort::default()
-    };
+    let effort =
+        Effort { confirmations: arguments.confirm, time: arguments.time, ..Effort::default() };
     let start = Instant::now();
-    let outcome = investigate(&trial, &mut fast, &mut fresh, &suspect, &effort, known::built_in())?;
+    let known = known_issues(arguments.known.as_deref())?;
+    let outcome = investigate(&trial, &mut fast, &mut fresh, &suspect, &effort, &known)?;
     let seconds = start.elapsed().as_secs_f64();
     match outcome {
         Investigation::Confirmed { finding, shape, questions, complete } => {

@@ -95,7 +95,7 @@ impl HuntArgs {
 }
 
 /// `90s`, `10m`, `1h`, `500ms`; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let expected = || format!("expected a time like 90s, 10m or 1h, found '{text}'");
     let unit_at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);

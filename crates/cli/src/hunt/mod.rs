@@ -29,7 +29,7 @@ use anchorite_stage::{Asking, Limits, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
 
 use self::arguments::Format;
-pub use self::arguments::HuntArgs;
+pub use self::arguments::{HuntArgs, duration};
 use self::audience::Live;
 use self::keeper::{Kept, without_password};
 use self::recipe::WeightsFile;
@@ -89,7 +89,8 @@ fn show(format: Format, ended: &Ended) {
     });
 }
 
-fn known_issues(from: Option<&Path>) -> anyhow::Result<Vec<KnownIssue>> {
+/// The known issues of a folder; the built-in ones without, none for `none`.
+pub fn known_issues(from: Option<&Path>) -> anyhow::Result<Vec<KnownIssue>> {
     match from {
         None => Ok(known::built_in().to_vec()),
         Some(none) if none.as_os_str() == "none" => Ok(Vec::new()),
