@@ -1,0 +1,146 @@
+//! `anchorite check` as its users see it: files, pipes and packed files, every output, conversions, exit codes.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// One write skew: valid for snapshot isolation, invalid for serializable.
+const WRITE_SKEW: &str = "[x==? y:=1]\n---\n[y==? x:=1]\n";
+const SERIAL: &str = "w(1,1,0,0)\nr(1,1,1,1)\n";
+
+fn anchorite(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anchorite"));
+    command.arg("check").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Writes the texts into a pipe, one after the other.
+fn piped(texts: &[&str], arguments: &[&str]) -> Output {
+    let mut child = anchorite(arguments).stdin(Stdio::piped()).spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    for text in texts {
+        input.write_all(text.as_bytes()).expect("it reads to the end");
+        input.flush().expect("it reads to the end");
+    }
+    drop(input);
+    child.wait_with_output().expect("it ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn file(folder: &Path, name: &str, bytes: &[u8]) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).expect("written");
+    path.to_str().expect("a plain path").to_owned()
+}
+
+/// What the only history came to.
+fn judged(output: &Output) -> Value {
+    let mut document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    document["results"][0].take()
+}
+
+/// Packs a text with the command of the system.
+fn packed(with: &str, input: &str) -> Option<Vec<u8>> {
+    let child = Command::new(with)
+        .arg("-c")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = child.ok()?;
+    child.stdin.take()?.write_all(input.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+#[test]
+fn the_exit_code_answers_for_the_level() {
+    for (level, code) in [("serializable", 1), ("si", 0), ("strict", 1), ("rc", 0)] {
+        let output = piped(&[WRITE_SKEW], &["-", "--level", level]);
+        assert_eq!(output.status.code(), Some(code), "{level}: {}", text(&output.stdout));
+    }
+    assert_eq!(piped(&[SERIAL], &["-"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_pipe_is_read_while_it_is_written() {
+    let lines: Vec<String> = (0..20_000).map(|n| format!("w({n},1,{},{n})\n", n % 7)).collect();
+    let parts: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let output = piped(&parts, &["-", "--format", "json"]);
+    let document = judged(&output);
+    assert_eq!(document["valid"], true, "{document}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn packed_files_are_read_as_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = file(folder.path(), "plain.hist", WRITE_SKEW.as_bytes());
+    let verdict = |name: &str| {
+        let output = anchorite(&[name, "--format", "json"]).output().expect("it runs");
+        (output.status.code(), judged(&output)["levels"].clone())
+    };
+    let expected = verdict(&plain);
+    assert_eq!(expected.0, Some(1));
+    for (command, name) in [("gzip", "packed.gz"), ("zstd", "packed.zst")] {
+        match packed(command, WRITE_SKEW) {
+            Some(bytes) => assert_eq!(verdict(&file(folder.path(), name, &bytes)), expected),
+            None => println!("skipped: no {command} here"),
+        }
+    }
+}
+
+#[test]
+fn every_output_names_the_transactions() {
+    for (format, word) in
+        [("text", "T1"), ("json", "\"anomalies\""), ("dot", "digraph"), ("html", "<!")]
+    {
+        let output = piped(&[WRITE_SKEW], &["-", "--format", format]);
+        assert_eq!(output.status.code(), Some(1), "{format}");
+        assert!(text(&output.stdout).contains(word), "{format}: {}", text(&output.stdout));
+    }
+    let output = piped(&[WRITE_SKEW], &["-", "--format", "json"]);
+    let document = judged(&output);
+    assert_eq!(document["levels"]["snapshot-isolation"], true, "{document}");
+    assert_eq!(document["levels"]["serializable"], false, "{document}");
+    assert_eq!(document["axiomatic"]["causal"], true, "{document}");
+}
+
+#[test]
+fn what_is_converted_is_judged_alike() {
+    for format in ["elle-edn", "elle-json", "dbcop-hist", "anchorite"] {
+        let converted = piped(&[WRITE_SKEW], &["-", "--convert-to", format]);
+        assert_eq!(converted.status.code(), Some(0), "{format}: {}", text(&converted.stderr));
+        let again = piped(&[&text(&converted.stdout)], &["-"]);
+        assert_eq!(again.status.code(), Some(1), "{format}: {}", text(&converted.stdout));
+    }
+    let lists = "{:process 0, :type :ok, :f :txn, :value [[:append :x 1]]}\n";
+    let refused = piped(&[lists], &["-", "--convert-to", "plume"]);
+    assert_ne!(refused.status.code(), Some(0));
+    assert!(refused.stdout.is_empty(), "{}", text(&refused.stdout));
+}
+
+#[test]
+fn bad_input_is_told_with_file_and_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let broken = file(folder.path(), "broken.txt", b"w(1,1,0,0)\nw(1,2,0\n");
+    let cut = file(folder.path(), "cut.edn", b"{:process 0, :type :ok, :value [[:r :x");
+    let noise = file(folder.path(), "noise.bin", &[0xFF, 0xFE, 0x00, 0x01].repeat(64));
+    let empty = file(folder.path(), "empty.edn", b"");
+    for (name, place) in
+        [(&broken, "line 2"), (&cut, "line 1"), (&noise, "noise.bin"), (&empty, "empty.edn")]
+    {
+        let output = anchorite(&[name]).output().expect("it runs");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {told}");
+        assert!(told.contains(name.as_str()) && told.contains(place), "{told}");
+    }
+    let unknown = piped(&[SERIAL], &["-", "--level", "perfect"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("perfect"), "{}", text(&unknown.stderr));
+}
