@@ -1,5 +1,7 @@
 //! `anchorite check` as its users see it: files, pipes and packed files, every output, conversions, exit codes.
 
+#![allow(clippy::print_stdout, reason = "tells what it skips")]
+
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -80,12 +82,12 @@ fn a_pipe_is_read_while_it_is_written() {
 #[test]
 fn packed_files_are_read_as_they_are() {
     let folder = tempfile::tempdir().expect("a folder");
-    let plain = file(folder.path(), "plain.hist", WRITE_SKEW.as_bytes());
+    let unpacked = file(folder.path(), "plain.hist", WRITE_SKEW.as_bytes());
     let verdict = |name: &str| {
         let output = anchorite(&[name, "--format", "json"]).output().expect("it runs");
         (output.status.code(), judged(&output)["levels"].clone())
     };
-    let expected = verdict(&plain);
+    let expected = verdict(&unpacked);
     assert_eq!(expected.0, Some(1));
     for (command, name) in [("gzip", "packed.gz"), ("zstd", "packed.zst")] {
         match packed(command, WRITE_SKEW) {
