@@ -275,7 +275,7 @@ fn familiar_names(history: &History, steps: &[Step]) -> Vec<&'static str> {
     let (ww, wr, rw) = (count(Kind::Ww), count(Kind::Wr), count(Kind::Rw));
     let predicates = count(Kind::RwPredicate) + count(Kind::WrPredicate);
     let one_key = keys.windows(2).all(|pair| pair[0] == pair[1]);
-    match (steps.len(), ww, wr, rw) {
+    let mut names = match (steps.len(), ww, wr, rw) {
         (2, 1, 0, 1) if one_key => vec!["lost update"],
         (2, 1, 0, 1) => vec!["read-write skew"],
         (2, 0, 1, 1) if one_key => vec!["non-repeatable read"],
@@ -285,5 +285,11 @@ fn familiar_names(history: &History, steps: &[Step]) -> Vec<&'static str> {
         (_, 0, more, 1) if more > 1 && more + 1 == steps.len() => vec!["causal violation"],
         _ if predicates > 0 => vec!["phantom"],
         _ => Vec::new(),
+    };
+    // Adya's G-SIb: a snapshot that misses an effect which it must have. G-SIa, a snapshot taken too early, shows
+    // only in real time: as a read of what began after the reader had ended (G1c-realtime).
+    if rw + count(Kind::RwPredicate) == 1 {
+        names.push("G-SI");
     }
+    names
 }
