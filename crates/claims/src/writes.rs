@@ -60,11 +60,14 @@ pub enum Deviation {
     Uncommitted,
     /// The write judged the row by a version that another transaction had not committed.
     Held,
+    /// A locking query outside of a transaction read the tables of its subqueries, which it does not lock, as
+    /// they were when it began.
+    Nested,
 }
 
 impl Deviation {
-    const ALL: [Self; 5] =
-        [Self::Locked, Self::Passed, Self::Between, Self::Uncommitted, Self::Held];
+    const ALL: [Self; 6] =
+        [Self::Locked, Self::Passed, Self::Between, Self::Uncommitted, Self::Held, Self::Nested];
 
     /// The word of the claims files.
     pub const fn name(self) -> &'static str {
@@ -74,6 +77,7 @@ impl Deviation {
             Self::Between => "between",
             Self::Uncommitted => "uncommitted",
             Self::Held => "held",
+            Self::Nested => "nested",
         }
     }
 }

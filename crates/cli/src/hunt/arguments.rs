@@ -43,7 +43,7 @@ pub struct HuntArgs {
     /// Stop after this time (90s, 10m, 1h); default: 60s, unless --cases is given
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
-    /// How many workers; default: two per processor, because a worker waits for its server half of the time
+    /// How many workers; default: three per processor, because a worker waits for its server most of the time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: Option<u16>,
     /// The folder for findings and progress
@@ -90,7 +90,7 @@ impl HuntArgs {
     /// The number of workers.
     pub fn jobs(&self) -> usize {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.jobs.map_or_else(|| 2 * processors(), usize::from)
+        self.jobs.map_or_else(|| 3 * processors(), usize::from)
     }
 }
 

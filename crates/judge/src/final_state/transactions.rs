@@ -7,7 +7,7 @@
 //! Assumption: transactions are begun and ended by statements of their own or by DDL. Where a session does
 //! something else (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
 
-use anchorite_model::sql::StatementKind;
+use anchorite_model::sql::{Dialect, StatementKind, Tokens};
 use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, SessionIndex};
 
 /// The stage has cancelled the statement, because the server did not end a deadlock in time: MariaDB and
@@ -84,6 +84,18 @@ impl Transaction<'_> {
     pub fn is_reader(&self) -> bool {
         let reads = |kind: &StatementKind| matches!(kind, StatementKind::Select { .. });
         self.statements.iter().any(|statement| reads(&statement.kind) && statement.reply.is_ok())
+    }
+}
+
+impl Transaction<'_> {
+    /// Whether it is a single locking query with another query inside.
+    pub fn is_nested_query(&self, dialect: Dialect) -> bool {
+        let is_locking = |statement: &Performed<'_>| {
+            let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
+            statement.kind == StatementKind::Select { locking: true }
+                && tokens.filter(|token| token.is_word("SELECT")).count() > 1
+        };
+        self.begin.is_none() && self.statements.iter().all(is_locking)
     }
 }
 

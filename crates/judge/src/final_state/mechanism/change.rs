@@ -106,20 +106,20 @@ impl<'r> Simulation<'_, 'r> {
                            query in it, which may keep what it found before"
                 .to_owned()));
         }
-        let deviation = versions.last().copied().flatten().map_or(Deviation::Passed, |version| {
+        let when_made = |version: &Version| {
             if version.made < statement.start { Deviation::Locked } else { Deviation::Passed }
-        });
-        let (mut held, mut held_otherwise) = (false, false);
+        };
+        let (mut held, mut held_otherwise) = (None, false);
         for version in row.held_by_others(writer) {
             let effect = self.effect(situation, Some(version), &views[0], evaluator, rehearse);
             let matches = inner!(effect).is_some();
-            held |= matches;
+            held = held.or(matches.then(|| when_made(version)));
             held_otherwise |= !matches;
         }
+        let deviation = versions.last().copied().flatten().map_or(Deviation::Passed, when_made);
         let left = || match (&last, changed_since || views.len() > 1) {
             (Some(_), true) => Fate::Deviating(deviation),
-            _ if held => Fate::Deviating(Deviation::Locked),
-            _ => Fate::Left,
+            _ => held.map_or(Fate::Left, Fate::Deviating),
         };
         let must = effects.iter().all(Option::is_some);
         if must && held_otherwise && sees == WriteView::Latest {
@@ -188,7 +188,9 @@ fn combinations(
                 match choice {
                     Fate::Left => extended.push((state, left, *count)),
                     Fate::Deviating(kind) => {
-                        let values = row.visible(writer, statement.end);
+                        // A row that nobody has committed yet is known by what was inserted.
+                        let inserted = || row.versions.last()?.values.as_ref();
+                        let values = row.visible(writer, statement.end).or_else(inserted);
                         let row = values.map_or_else(String::new, |values| tuple(values));
                         left.push(LeftAlone { n: statement.n, word, kind: *kind, row });
                         extended.push((state, left, *count));

@@ -182,7 +182,8 @@ fn excuse<'c>(
     Some((exceptions[0], because))
 }
 
-fn exception_sentence(exception: &Exception) -> String {
+/// What the vendor says, and where.
+pub(super) fn exception_sentence(exception: &Exception) -> String {
     format!("documented as {}: {} ({})", exception.name, exception.says, exception.url)
 }
 
@@ -213,6 +214,7 @@ impl simulate::LeftAlone {
             Deviation::Held => {
                 "of which another transaction had made a version that does not match"
             }
+            Deviation::Nested => "which it did not lock",
         };
         format!("step {} ({}) left {} alone, {when}", self.n, abridged(sql), self.row)
     }
