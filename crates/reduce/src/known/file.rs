@@ -27,8 +27,13 @@ macro_rules! built_in {
 }
 
 /// The files of the repository.
-pub(super) const BUILT_IN: &[BuiltIn] =
-    built_in!["MDEV-26643", "MDEV-27992", "PG-ON-CONFLICT-UNWATCHED", "TIDB-DELETED-PARENT"];
+pub(super) const BUILT_IN: &[BuiltIn] = built_in![
+    "INNODB-MOVED-ENTRY",
+    "MDEV-26643",
+    "MDEV-27992",
+    "PG-ON-CONFLICT-UNWATCHED",
+    "TIDB-DELETED-PARENT"
+];
 
 impl BuiltIn {
     pub(super) fn read(&self) -> Result<KnownIssue, KnownError> {
