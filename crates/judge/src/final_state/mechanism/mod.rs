@@ -45,7 +45,7 @@ use anchorite_model::{Case, Event, Outcome, Run};
 
 use super::compare::abridged;
 use super::orders::batches;
-use super::transactions::Transaction;
+use super::transactions::{Performed, Transaction};
 use evaluate::Evaluator;
 use shape::write_shape;
 use simulate::{Course, Simulation};
@@ -107,8 +107,11 @@ fn unseen_versions(
     transactions: &[Transaction<'_>],
     documented: &DocumentedWrites<'_>,
 ) -> bool {
-    let is_undone =
-        |transaction: &Transaction<'_>| !transaction.committed && transaction.is_writer();
+    let is_undone = |transaction: &Transaction<'_>| {
+        let taken_back = |statement: &Performed<'_>| statement.undone && statement.is_write();
+        (!transaction.committed && transaction.is_writer())
+            || transaction.statements.iter().any(taken_back)
+    };
     let is_blocked = |event: &Event| matches!(event.outcome, Outcome::Blocked { .. });
     documented.excuse(WriteWord::Update, Deviation::Held).is_some()
         && (transactions.iter().any(is_undone) || run.events.iter().any(is_blocked))
