@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{
@@ -83,6 +83,8 @@ pub struct Stage<'a> {
     pub(crate) hurries: bool,
     /// Such a statement was sent early: who is a deadlock's victim was left to chance.
     pub(crate) has_hurried: bool,
+    /// How long the server took when it was last asked who waits.
+    pub(crate) look_took: Duration,
 }
 
 impl<'a> Stage<'a> {
@@ -117,6 +119,7 @@ impl<'a> Stage<'a> {
             is_tame: false,
             hurries: false,
             has_hurried: false,
+            look_took: Duration::ZERO,
         }
     }
 

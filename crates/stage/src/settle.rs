@@ -75,7 +75,9 @@ impl Stage<'_> {
         let mut last_change = begun;
         let mut confirmed: Option<Vec<Wait>> = None;
         let mut looks = 0;
-        let usual = self.options.limits.pause;
+        // Asking takes the server's time, too: in a hurry no more of it than is left for the statements.
+        let asking = if self.hurries { self.look_took.min(LONGEST_PAUSE) } else { Duration::ZERO };
+        let usual = self.options.limits.pause.max(asking);
         let mut pause = if self.somebody_may_wait() { usual } else { LONELY_PAUSE };
         loop {
             if self.collect(arrivals) > 0 {
@@ -187,7 +189,10 @@ impl Stage<'_> {
         let Some(watcher) = self.watcher.as_mut() else {
             return self.silent_for_long(last_change, &outstanding);
         };
-        let waits = match watcher.waits(&outstanding, &all) {
+        let asked = Instant::now();
+        let waits = watcher.waits(&outstanding, &all);
+        self.look_took = asked.elapsed();
+        let waits = match waits {
             Ok(waits) => waits,
             Err(error) => {
                 // The sessions will tell whether the server is gone; until then silence has to do.

@@ -48,6 +48,8 @@ const RULES: &[Rule] = &[
     Rule(None, &[3101], ErrorClass::Serialization, Gone::Yes),
     // innodb_snapshot_isolation: the row was changed after the snapshot.
     Rule(Some(Product::Mariadb), &[1020], ErrorClass::Conflict, Gone::Yes),
+    // DDL has changed the table after the snapshot: "please retry transaction".
+    Rule(None, &[1412], ErrorClass::Conflict, Gone::No),
     // Write conflict, cannot retry, retryable, schema changed or outdated, conflict in TiDB itself.
     Rule(
         Some(Product::Tidb),
@@ -145,6 +147,7 @@ mod tests {
             (Mysql, 3058, "SELECT 1", C::Deadlock, false),
             (Mariadb, 1020, "UPDATE t SET a=1", C::Conflict, true),
             (Mysql, 1020, "UPDATE t SET a=1", C::Other, false),
+            (Mysql, 1412, "UPDATE t SET a=1", C::Conflict, false),
             (Tidb, 9007, "COMMIT", C::Conflict, true),
             (Tidb, 9007, "/* x */ -- y\n commit", C::Conflict, true),
             (Tidb, 9007, "(select 1) for update", C::Conflict, false),
