@@ -23,8 +23,10 @@ fn piped(texts: &[&str], arguments: &[&str]) -> Output {
     let mut child = anchorite(arguments).stdin(Stdio::piped()).spawn().expect("it starts");
     let mut input = child.stdin.take().expect("a pipe");
     for text in texts {
-        input.write_all(text.as_bytes()).expect("it reads to the end");
-        input.flush().expect("it reads to the end");
+        // One that refuses its arguments does not read to the end.
+        if input.write_all(text.as_bytes()).is_err() {
+            break;
+        }
     }
     drop(input);
     child.wait_with_output().expect("it ends")
