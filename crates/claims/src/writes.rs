@@ -63,11 +63,20 @@ pub enum Deviation {
     /// A locking query outside of a transaction read the tables of its subqueries, which it does not lock, as
     /// they were when it began.
     Nested,
+    /// An INSERT that found one key taken kept no lock where it had found another one free.
+    Unkept,
 }
 
 impl Deviation {
-    const ALL: [Self; 6] =
-        [Self::Locked, Self::Passed, Self::Between, Self::Uncommitted, Self::Held, Self::Nested];
+    const ALL: [Self; 7] = [
+        Self::Locked,
+        Self::Passed,
+        Self::Between,
+        Self::Uncommitted,
+        Self::Held,
+        Self::Nested,
+        Self::Unkept,
+    ];
 
     /// The word of the claims files.
     pub const fn name(self) -> &'static str {
@@ -78,6 +87,7 @@ impl Deviation {
             Self::Uncommitted => "uncommitted",
             Self::Held => "held",
             Self::Nested => "nested",
+            Self::Unkept => "unkept",
         }
     }
 }

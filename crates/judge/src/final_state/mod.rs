@@ -106,6 +106,15 @@ struct Trial<'a> {
     transactions: &'a [Transaction<'a>],
 }
 
+/// Who is not held to all of the promise.
+#[derive(Clone, Copy)]
+struct Leniency<'f> {
+    /// What these read is not compared.
+    left_out: &'f dyn Fn(&Transaction<'_>) -> bool,
+    /// These may stand before others that committed earlier.
+    free: &'f dyn Fn(&Transaction<'_>) -> bool,
+}
+
 /// What the serial orders came to.
 enum Serial {
     Explained,
@@ -126,7 +135,8 @@ impl Trial<'_> {
     ) -> Result<(Verdict, Vec<Expected>), E> {
         let undecided = |reason: String| (Verdict::Undecided { reason }, Vec::new());
         let nobody = |_: &Transaction<'_>| false;
-        Ok(match self.serial(&nobody, rehearse)? {
+        let strict = Leniency { left_out: &nobody, free: &nobody };
+        Ok(match self.serial(strict, rehearse)? {
             Serial::Explained => (Verdict::Pass, Vec::new()),
             Serial::Failed(reason) => undecided(reason),
             Serial::OnlyAsTransactions(expected) => {
@@ -137,8 +147,7 @@ impl Trial<'_> {
                 undecided(format!("more than {} serial orders are possible", orders::MOST_ORDERS))
             }
             Serial::Unexplained { mut expected, only_reads, .. } => {
-                let nested = if only_reads { self.nested_reads(rehearse)? } else { None };
-                let verdict = match nested {
+                let verdict = match self.lenient(only_reads, rehearse)? {
                     Some(allowed) => allowed,
                     None => self.unexplained(&expected, only_reads, rehearse)?,
                 };
@@ -148,46 +157,58 @@ impl Trial<'_> {
         })
     }
 
-    /// Allowed, if all is well but for locking queries outside of transactions, whose subqueries need not read
-    /// what they themselves read, as far as that is documented.
-    fn nested_reads<E>(
+    /// Allowed, if a serial order explains the run as soon as those are judged leniently whom a documented exception
+    /// is about: locking queries outside of transactions, whose subqueries need not read what they themselves read,
+    /// and INSERTs that keep no lock on a key that was free.
+    fn lenient<E>(
         &self,
+        only_reads: bool,
         rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
     ) -> Result<Option<Verdict>, E> {
-        let is_about = |exception: &&Exception| exception.rows.contains(&Deviation::Nested);
-        let Some(exception) = self.documented.exceptions.iter().copied().find(is_about) else {
-            return Ok(None);
-        };
         let dialect = Dialect::of(self.run.target.product);
+        let nobody = |_: &Transaction<'_>| false;
         let is_nested = |transaction: &Transaction<'_>| transaction.is_nested_query(dialect);
-        let Some(query) = self.transactions.iter().find(|transaction| is_nested(transaction))
-        else {
-            return Ok(None);
-        };
-        if !matches!(self.serial(&is_nested, rehearse)?, Serial::Explained) {
-            return Ok(None);
+        let is_upsert = |transaction: &Transaction<'_>| transaction.has_upsert(dialect);
+        let nested = Leniency { left_out: &is_nested, free: &nobody };
+        let unkept = Leniency { left_out: &nobody, free: &is_upsert };
+        for (deviation, leniency) in [(Deviation::Nested, nested), (Deviation::Unkept, unkept)] {
+            let is_about = |exception: &&Exception| exception.rows.contains(&deviation);
+            let concerns = |t: &&Transaction<'_>| (leniency.left_out)(t) || (leniency.free)(t);
+            let exception = self.documented.exceptions.iter().copied().find(is_about);
+            let whom = self.transactions.iter().find(concerns);
+            let (Some(exception), Some(whom)) = (exception, whom) else { continue };
+            if (deviation == Deviation::Nested && !only_reads)
+                || !matches!(self.serial(leniency, rehearse)?, Serial::Explained)
+            {
+                continue;
+            }
+            let because = vec![
+                format!(
+                    "a serial order explains it, but for the locks that {} did not keep",
+                    whom.name
+                ),
+                mechanism::exception_sentence(exception),
+            ];
+            return Ok(Some(Verdict::Allowed { exception: exception.name.clone(), because }));
         }
-        let because = vec![
-            format!("a serial order explains everything but what {} read", query.name),
-            mechanism::exception_sentence(exception),
-        ];
-        Ok(Some(Verdict::Allowed { exception: exception.name.clone(), because }))
+        Ok(None)
     }
 
-    /// Tries the serial orders of those who are not left out, until one explains the run.
+    /// Tries the serial orders until one explains the run.
     fn serial<E>(
         &self,
-        is_left_out: &dyn Fn(&Transaction<'_>) -> bool,
+        leniency: Leniency<'_>,
         rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
     ) -> Result<Serial, E> {
         let reads = self.documented.claims.serial_reads;
         let relevant: Vec<&Transaction<'_>> = self
             .transactions
             .iter()
-            .filter(|transaction| transaction.committed && !is_left_out(transaction))
+            .filter(|transaction| transaction.committed && !(leniency.left_out)(transaction))
             .filter(|transaction| transaction.is_writer() || (reads && transaction.is_reader()))
             .collect();
-        let (orders, all_tried) = orders::orders(self.run, &relevant, self.documented.claims.order);
+        let order = self.documented.claims.order;
+        let (orders, all_tried) = orders::orders(self.run, &relevant, order, leniency.free);
         let mut expected = Vec::new();
         let mut only_reads = false;
         for order in orders {
@@ -263,8 +284,11 @@ impl Trial<'_> {
             .map(|order| format!("not {}: {}", order.title, order.differences.join("; ")))
             .collect();
         let anomaly = if only_reads { READS } else { TRANSACTIONS }.to_owned();
-        let is_about_reads = |exception: &&Exception| exception.rows == [Deviation::Nested];
-        if self.documented.exceptions.iter().all(is_about_reads) {
+        let is_of_orders = |exception: &&Exception| {
+            let of_orders = [Deviation::Nested, Deviation::Unkept];
+            exception.rows.iter().all(|row| of_orders.contains(row))
+        };
+        if self.documented.exceptions.iter().all(is_of_orders) {
             let claims = self.documented.claims;
             because.push(format!("promised: {} ({})", claims.says, claims.url));
             return Ok(Verdict::Violation { anomaly, because });

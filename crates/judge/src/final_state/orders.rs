@@ -21,6 +21,7 @@ pub fn orders(
     run: &Run,
     transactions: &[&Transaction<'_>],
     order: SerialOrder,
+    is_free: &dyn Fn(&Transaction<'_>) -> bool,
 ) -> (Vec<Vec<usize>>, bool) {
     let count = transactions.len();
     let batches = batches(run);
@@ -32,6 +33,7 @@ pub fn orders(
             && first.is_writer()
             && second.is_writer()
             && first.ended < second.ended
+            && !is_free(second)
             && batches.get(first.ended) != batches.get(second.ended);
         sequential || by_commit
     };

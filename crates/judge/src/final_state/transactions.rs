@@ -85,9 +85,18 @@ impl Transaction<'_> {
         let reads = |kind: &StatementKind| matches!(kind, StatementKind::Select { .. });
         self.statements.iter().any(|statement| reads(&statement.kind) && statement.reply.is_ok())
     }
-}
 
-impl Transaction<'_> {
+    /// Whether an INSERT of it may find one key taken after it found another one free.
+    pub fn has_upsert(&self, dialect: Dialect) -> bool {
+        self.statements.iter().any(|statement| {
+            let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
+            let mut words = tokens.filter(|token| token.is_significant());
+            statement.kind == StatementKind::Replace
+                || (statement.kind == StatementKind::Insert
+                    && words.any(|token| token.is_word("DUPLICATE") || token.is_word("IGNORE")))
+        })
+    }
+
     /// Whether it is a single locking query with another query inside.
     pub fn is_nested_query(&self, dialect: Dialect) -> bool {
         let is_locking = |statement: &Performed<'_>| {

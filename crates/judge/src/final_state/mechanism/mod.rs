@@ -217,7 +217,7 @@ impl simulate::LeftAlone {
             Deviation::Held => {
                 "of which another transaction had made a version that does not match"
             }
-            Deviation::Nested => "which it did not lock",
+            Deviation::Nested | Deviation::Unkept => "which it did not lock",
         };
         format!("step {} ({}) left {} alone, {when}", self.n, abridged(sql), self.row)
     }
