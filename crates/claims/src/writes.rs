@@ -12,7 +12,7 @@
 //! [[level.exception]]
 //! name = "semi-consistent-read"
 //! statements = ["update"]         # optional; left out: every write
-//! rows = ["locked"]               # some of: locked, passed, between, uncommitted, held
+//! rows = ["locked"]               # some of: locked, passed, between, uncommitted, held, nested, unkept
 //! since = "11.6"                  # optional: the first version that does so
 //! url = "https://…"
 //! says = "An UPDATE judges a locked row by its last committed version and skips it if that does not match."

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use anchorite_generate::{Recipe, case};
 use anchorite_hunt::SelfTest;
@@ -99,8 +98,7 @@ fn test(
     let recipe = Recipe::new(target.info().product);
     let cases: Vec<Case> =
         (0..arguments.cases).map(|number| case(&recipe, arguments.seed, number)).collect();
-    let processors = || available_parallelism().map_or(1, usize::from);
-    let jobs = arguments.jobs.unwrap_or_else(|| 2 * processors());
+    let jobs = arguments.jobs.unwrap_or_else(|| 2 * anchorite_hunt::processors());
     for level in chosen(&arguments.level, target) {
         let bar = progress(&target.info().to_string());
         let test = SelfTest {

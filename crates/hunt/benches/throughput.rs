@@ -11,14 +11,12 @@ use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
 use anchorite_generate::Recipe;
-use anchorite_hunt::Trial;
+use anchorite_hunt::{Trial, processors, usual_workers};
 use anchorite_judge::Oracle;
 use anchorite_model::{Case, Level, Outcome, Run, StatementKind};
 use anchorite_stage::{Arena, Asking, Limits, RunOptions, Runner, StageError};
 use anchorite_target::{Target, open};
 
-/// Half of a worker's time is waiting: for locks that are being asked about, and for answers.
-const WORKERS_PER_PROCESSOR: usize = 3;
 const CASES: usize = 4_000;
 const WARM_UP: usize = 200;
 /// With a timer every blocked statement costs two seconds, so a few cases must do.
@@ -117,7 +115,7 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
         (blocked, runner.first_runs, runner.rehearsals)
     };
     let shares: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers()).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..usual_workers()).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|worker| worker.join().expect("no worker fails")).collect()
     });
     let seconds = begun.elapsed().as_secs_f64();
@@ -129,15 +127,6 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
         first_runs: sum(|share| share.1.as_secs_f64()),
         rehearsals: sum(|share| share.2.as_secs_f64()),
     }
-}
-
-/// As many as a hunt has on this machine.
-fn workers() -> usize {
-    WORKERS_PER_PROCESSOR * processors()
-}
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn main() {
@@ -155,8 +144,9 @@ fn main() {
         let timed = Asking::Silence(TIMER);
         let timed = measure(target.as_ref(), level, timed, &cases[..TIMED_CASES]);
         let rate = |count: usize, seconds: f64| count as f64 / seconds;
-        let busy = asked.seconds * workers() as f64;
-        println!("{} at {level}, {} workers, two transactions a case:", target.info(), workers());
+        let workers = usual_workers();
+        let busy = asked.seconds * workers as f64;
+        println!("{} at {level}, {workers} workers, two transactions a case:", target.info());
         println!(
             "  asking the server: {:.0} cases/s ({} cases, {:.0} % with a blocked statement)",
             rate(cases.len(), asked.seconds),

@@ -26,3 +26,16 @@ pub use post::{Keeper, Post};
 pub use selftest::SelfTest;
 pub use tally::Tally;
 pub use trial::{Trial, Tried};
+
+/// Most of a worker's time is waiting: for locks that are being asked about, and for answers.
+const WORKERS_PER_PROCESSOR: usize = 3;
+
+/// As many workers as a hunt has if nobody says anything.
+pub fn usual_workers() -> usize {
+    WORKERS_PER_PROCESSOR * processors()
+}
+
+/// The processors that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -62,13 +62,16 @@ impl Postgres {
         }
         let connection = dial(&endpoint, &[])?;
         let is_cockroach = connection.is_cockroach;
-        let version = connection.server_version;
+        let version = connection.server_version.clone();
         let info = TargetInfo { product: Product::Postgres, version, variant: String::new() };
         if !is_cockroach {
             let port = endpoint.port.unwrap_or_default();
-            endpoint = come_closer(&endpoint, port, |endpoint| {
-                introduce(&mut PgSession::new(dial(endpoint, &[]).ok()?))
-            });
+            endpoint = come_closer(
+                &endpoint,
+                port,
+                || introduce(connection),
+                |nearer| introduce(dial(nearer, &[]).ok()?),
+            );
         }
         Ok(Self { endpoint, info, is_cockroach })
     }
@@ -91,10 +94,11 @@ pub fn dial(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<PgConnec
 }
 
 /// What the server says about itself, to those who may know.
-fn introduce(session: &mut PgSession) -> Option<Card> {
+fn introduce(connection: PgConnection) -> Option<Card> {
+    let mut session = PgSession::new(connection);
     let question = "SELECT current_setting('port'), current_setting('unix_socket_directories'), \
                     pg_postmaster_start_time()::text";
-    let answer = execute(session, question, HOUSEKEEPING_LIMIT).ok()?;
+    let answer = execute(&mut session, question, HOUSEKEEPING_LIMIT).ok()?;
     let [Value::Text(port), Value::Text(folders), Value::Text(started)] =
         &answer.results.first()?.rows.first()?[..]
     else {

@@ -157,16 +157,18 @@ pub(crate) struct Card {
 }
 
 /// The endpoint with the server's Unix socket, if it is on this machine, listens on the very port (nothing is
-/// in between), and introduces itself as the same server there.
+/// in between), and introduces itself as the same server there. `card` is what it says on the way that is known.
 pub(crate) fn come_closer(
     endpoint: &Endpoint,
     port: u16,
+    card: impl FnOnce() -> Option<Card>,
     introduce: impl Fn(&Endpoint) -> Option<Card>,
 ) -> Endpoint {
     let is_loopback = endpoint.host == "localhost"
         || endpoint.host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    let card = introduce(endpoint).filter(|card| is_loopback && card.port == port);
-    let nearer = card.and_then(|card| {
+    // Whoever is elsewhere is not asked.
+    let card = if is_loopback { card() } else { None };
+    let nearer = card.filter(|card| card.port == port).and_then(|card| {
         let through = |path| Endpoint { socket: Some(path), ..endpoint.clone() };
         let is_same = |nearer: &Endpoint| {
             introduce(nearer).is_some_and(|other| other.identity == card.identity)

@@ -89,8 +89,7 @@ impl HuntArgs {
 
     /// The number of workers.
     pub fn jobs(&self) -> usize {
-        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.jobs.map_or_else(|| 3 * processors(), usize::from)
+        self.jobs.map_or_else(anchorite_hunt::usual_workers, usize::from)
     }
 }
 

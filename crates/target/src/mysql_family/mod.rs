@@ -40,9 +40,12 @@ pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
         endpoint: endpoint.to_string(),
         reason: error.to_string(),
     };
-    let endpoint = come_closer(endpoint, endpoint_port(endpoint), |endpoint| {
-        introduce(&mut Connection::open(endpoint).ok()?)
-    });
+    let endpoint = come_closer(
+        endpoint,
+        endpoint_port(endpoint),
+        || introduce(&mut connection),
+        |nearer| introduce(&mut Connection::open(nearer).ok()?),
+    );
     let server = Server::recognise(&mut connection, &endpoint).map_err(refused)?;
     Ok(Box::new(Family { server: Arc::new(server) }))
 }
