@@ -31,6 +31,8 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "INNODB-MOVED-ENTRY",
     "MDEV-26643",
     "MDEV-27992",
+    "MYSQL-DEADLOCK-UNTOLD",
+    "MYSQL-REPLACED-BEHIND",
     "PG-ON-CONFLICT-UNWATCHED",
     "TIDB-DELETED-PARENT"
 ];
