@@ -26,7 +26,7 @@ use sqlparser::ast::{
 
 use crate::draft::{Draft, Line};
 use crate::schema::{self, Table, column_name, last_name};
-use crate::syntax::{columns_in, conjuncts, insert_table, relations};
+use crate::syntax::{columns_in, conjuncts, has_subquery_as_value, insert_table, relations};
 
 /// The normalised shape of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,6 +238,9 @@ fn words(line: &Line, tables: &[Table], with_path: bool, with_reads: bool) -> Op
     }
     if named.len() > 1 {
         words.push("over several tables".to_owned());
+    }
+    if has_subquery_as_value(tree) {
+        words.push("with a subquery".to_owned());
     }
     Some(words.join(" "))
 }

@@ -30,6 +30,15 @@ pub(crate) fn columns_in<V: Visit>(part: &V) -> BTreeSet<String> {
     found
 }
 
+/// Whether a subquery stands in a statement as a value: `= (SELECT …)`, `EXISTS (SELECT …)`.
+pub(crate) fn has_subquery_as_value(tree: &Statement) -> bool {
+    let found = visit_expressions(tree, |expr| match expr {
+        Expr::Subquery(_) | Expr::Exists { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 /// The table that an INSERT goes to.
 pub(crate) fn insert_table(insert: &Insert) -> String {
     match &insert.table {

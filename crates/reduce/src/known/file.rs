@@ -34,6 +34,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "MYSQL-DEADLOCK-UNTOLD",
     "MYSQL-REPLACED-BEHIND",
     "PG-ON-CONFLICT-UNWATCHED",
+    "TIDB-45677",
     "TIDB-DELETED-PARENT"
 ];
 
