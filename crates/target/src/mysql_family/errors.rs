@@ -31,6 +31,8 @@ enum Gone {
     IfConfigured,
     /// All of it, unless the statement only reads or writes rows: then the error came while committing.
     UnlessRowStatement,
+    /// All of it, if the statement was to commit it.
+    AtCommit,
 }
 
 /// An error number of every product, or of one.
@@ -59,6 +61,8 @@ const RULES: &[Rule] = &[
     ),
     // A unique key that was to be checked at the end.
     Rule(Some(Product::Tidb), &[8147], ErrorClass::Constraint, Gone::Yes),
+    // Duplicate keys, which an optimistic transaction meets when it commits.
+    Rule(Some(Product::Tidb), &[1062], ErrorClass::Constraint, Gone::AtCommit),
     // Duplicate keys.
     Rule(None, &[1022, 1062, 1169, 1557, 1586, 1761, 1762], ErrorClass::Constraint, Gone::No),
     // NOT NULL and missing defaults.
@@ -81,7 +85,7 @@ const RULES: &[Rule] = &[
 
 impl ErrorRules {
     /// The class of an error, and whether the transaction is gone.
-    pub(crate) fn classify(&self, code: u16, is_row_statement: bool) -> (ErrorClass, bool) {
+    fn classify(&self, code: u16, kind: &StatementKind) -> (ErrorClass, bool) {
         let rule = RULES.iter().find(|Rule(product, codes, ..)| {
             codes.contains(&code) && product.is_none_or(|product| product == self.product)
         });
@@ -90,7 +94,8 @@ impl ErrorRules {
             Gone::No => false,
             Gone::Yes => true,
             Gone::IfConfigured => self.rollback_on_timeout,
-            Gone::UnlessRowStatement => !is_row_statement,
+            Gone::UnlessRowStatement => !is_row_statement(kind),
+            Gone::AtCommit => matches!(kind, StatementKind::Commit { .. } | StatementKind::Begin),
         };
         (*class, gone)
     }
@@ -101,7 +106,7 @@ impl ErrorRules {
             WireError::Server(error) => error,
             WireError::Lost(reason) => return DbError::connection_lost(reason),
         };
-        let (class, gone) = self.classify(code, is_row_statement(sql));
+        let (class, gone) = self.classify(code, &StatementKind::of(sql));
         // An ERR packet carries no status. After a timeout that rolls back, versions differ in whether
         // the session counts as being inside a transaction.
         let known_outside = gone && class != ErrorClass::LockTimeout;
@@ -118,8 +123,7 @@ impl ErrorRules {
 }
 
 /// Whether the statement only reads or writes rows, and so does not end a transaction by itself.
-fn is_row_statement(sql: &str) -> bool {
-    let kind = StatementKind::of(sql);
+fn is_row_statement(kind: &StatementKind) -> bool {
     kind.writes() || matches!(kind, StatementKind::Select { .. })
 }
 
@@ -156,6 +160,9 @@ mod tests {
             (Tidb, 8028, "COMMIT", C::Conflict, true),
             (Mysql, 9007, "COMMIT", C::Other, false),
             (Mariadb, 1062, "INSERT INTO t VALUES (1)", C::Constraint, false),
+            (Tidb, 1062, "INSERT INTO t VALUES (1)", C::Constraint, false),
+            (Tidb, 1062, "COMMIT", C::Constraint, true),
+            (Tidb, 1062, "CREATE UNIQUE INDEX i ON t (a)", C::Constraint, false),
             (Mariadb, 4025, "INSERT INTO t VALUES (1)", C::Constraint, false),
             (Mysql, 3819, "INSERT INTO t VALUES (1)", C::Constraint, false),
             (Mysql, 1452, "INSERT INTO t VALUES (1)", C::Constraint, false),
