@@ -229,12 +229,17 @@ fn words(line: &Line, tables: &[Table], with_path: bool, with_reads: bool) -> Op
         _ => {}
     }
     let Some(tree) = line.sentence.tree() else { return Some(name) };
+    let is_change =
+        matches!(kind, StatementKind::Update | StatementKind::Delete | StatementKind::Replace);
     let mut words = vec![name];
     let named = relations(tree);
     let named: Vec<&Table> = tables.iter().filter(|table| named.contains(&table.name)).collect();
     words.extend(written(tree, &named));
     if with_path {
         words.extend(path(tree, &named));
+    }
+    if is_change && named.iter().any(|table| table.passes_on) {
+        words.push("with an action".to_owned());
     }
     if named.len() > 1 {
         words.push("over several tables".to_owned());

@@ -1,7 +1,8 @@
 //! What a draft's CREATE statements say: tables, their columns, and which of them are keys.
 
 use sqlparser::ast::{
-    ColumnOption, CreateTable, Expr, IndexColumn, ObjectName, Statement, TableConstraint,
+    ColumnOption, CreateTable, Expr, ForeignKeyConstraint, IndexColumn, ObjectName,
+    ReferentialAction, Statement, TableConstraint,
 };
 
 use crate::draft::Draft;
@@ -25,6 +26,8 @@ pub(crate) struct Table {
     pub(crate) generated: Vec<String>,
     /// Whether it is partitioned.
     pub(crate) partitioned: bool,
+    /// Whether what happens to its rows happens to rows that refer to them: CASCADE, SET NULL, SET DEFAULT.
+    pub(crate) passes_on: bool,
 }
 
 /// The tables that the setup creates, as far as it could be parsed.
@@ -44,15 +47,14 @@ pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
             _ => {}
         }
     }
-    let references: Vec<(String, String)> = draft
-        .setup
-        .iter()
-        .filter_map(|sentence| sentence.tree())
-        .flat_map(referred_columns)
-        .collect();
-    for (name, column) in references {
+    let trees = draft.setup.iter().filter_map(|sentence| sentence.tree());
+    for key in trees.flat_map(foreign_keys) {
+        let name = last_name(&key.foreign_table);
         if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
-            table.foreign.push(column);
+            table
+                .foreign
+                .extend(key.referred_columns.iter().map(|column| column.value.to_lowercase()));
+            table.passes_on |= [key.on_delete, key.on_update].into_iter().flatten().any(passes_on);
         }
     }
     tables
@@ -88,8 +90,8 @@ fn table(create: &CreateTable) -> Table {
     table
 }
 
-/// What foreign keys point to: table and column.
-fn referred_columns(tree: &Statement) -> Vec<(String, String)> {
+/// The foreign keys that a statement creates.
+fn foreign_keys(tree: &Statement) -> Vec<&ForeignKeyConstraint> {
     let Statement::CreateTable(create) = tree else { return Vec::new() };
     let of_columns = create.columns.iter().flat_map(|column| &column.options);
     let of_columns = of_columns.filter_map(|option| match &option.option {
@@ -100,12 +102,12 @@ fn referred_columns(tree: &Statement) -> Vec<(String, String)> {
         TableConstraint::ForeignKey(key) => Some(key),
         _ => None,
     });
-    let keys = of_columns.chain(of_table);
-    keys.flat_map(|key| {
-        let table = last_name(&key.foreign_table);
-        key.referred_columns.iter().map(move |column| (table.clone(), column.value.to_lowercase()))
-    })
-    .collect()
+    of_columns.chain(of_table).collect()
+}
+
+const fn passes_on(action: ReferentialAction) -> bool {
+    use ReferentialAction::{Cascade, SetDefault, SetNull};
+    matches!(action, Cascade | SetNull | SetDefault)
 }
 
 /// The columns of an index, as far as they are plain columns.
