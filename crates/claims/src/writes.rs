@@ -6,6 +6,7 @@
 //! order = "commit"                # or: any
 //! reads = "serial"                # or: free
 //! sees = "latest"                 # or: statement-snapshot, transaction-snapshot
+//! locking_reads = "https://…"     # optional: rows that a locking read returned stay as they are until its end
 //! url = "https://…"
 //! says = "Every row and gap that a write looks at stays locked until the transaction ends."
 //!
@@ -101,6 +102,8 @@ pub struct WriteClaims {
     pub serial_reads: bool,
     /// What a write sees.
     pub sees: WriteView,
+    /// Where the vendor says that nobody else changes a row that a locking read returned, until its transaction ends.
+    pub locking_reads: Option<String>,
     /// The vendor's page.
     pub url: String,
     /// What it says, in our words.
@@ -196,6 +199,7 @@ pub(crate) struct WritesText {
     order: Spanned<String>,
     reads: Spanned<String>,
     sees: Spanned<String>,
+    locking_reads: Option<Spanned<String>>,
     url: Spanned<String>,
     says: Spanned<String>,
 }
@@ -224,6 +228,7 @@ impl Source<'_> {
             order: self.one_of(&text.order, &orders)?,
             serial_reads: self.one_of(&text.reads, &[("serial", true), ("free", false)])?,
             sees: self.one_of(&text.sees, &views)?,
+            locking_reads: text.locking_reads.as_ref().map(|url| self.url(url)).transpose()?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
         })

@@ -31,20 +31,7 @@ impl Scene<'_> {
         ]);
         let end = match form {
             "nothing" => " ON CONFLICT DO NOTHING".to_owned(),
-            "duplicate" => {
-                let sets = self.upsert_sets(table, "VALUES(", ")");
-                if sets.is_empty() { sets } else { format!(" ON DUPLICATE KEY UPDATE {sets}") }
-            }
-            "conflict" => {
-                let sets = self.upsert_sets(table, "excluded.", "");
-                let definition = self.table(table);
-                let key = definition.names(definition.best_key().unwrap_or_default());
-                if sets.is_empty() {
-                    " ON CONFLICT DO NOTHING".to_owned()
-                } else {
-                    format!(" ON CONFLICT ({key}) DO UPDATE SET {sets}")
-                }
-            }
+            "duplicate" | "conflict" => self.upsert_clause(table),
             _ => String::new(),
         };
         let verb = if form == "ignore" { "INSERT IGNORE INTO" } else { "INSERT INTO" };
@@ -55,6 +42,25 @@ impl Scene<'_> {
         let is_plain = form == "plain";
         let returning = self.returning("insert-returning", table, !is_plain);
         sql + &end + &returning
+    }
+
+    /// What turns an INSERT into a table with a key into an upsert; empty where there is no such thing.
+    pub(crate) fn upsert_clause(&mut self, table: usize) -> String {
+        if self.grammar.has("on-duplicate-key") {
+            let sets = self.upsert_sets(table, "VALUES(", ")");
+            return if sets.is_empty() { sets } else { format!(" ON DUPLICATE KEY UPDATE {sets}") };
+        }
+        if !self.grammar.has("on-conflict") {
+            return String::new();
+        }
+        let sets = self.upsert_sets(table, "excluded.", "");
+        let definition = self.table(table);
+        let key = definition.names(definition.best_key().unwrap_or_default());
+        if sets.is_empty() {
+            " ON CONFLICT DO NOTHING".to_owned()
+        } else {
+            format!(" ON CONFLICT ({key}) DO UPDATE SET {sets}")
+        }
     }
 
     /// A REPLACE into a table.

@@ -99,7 +99,7 @@ weights! {
     }
     shape: ShapeWeights {
         key_moves lost_update semi_consistent phantom reinsert write_skew crossing undone
-        index_move same_key
+        index_move same_key parent_leaves upsert locked
     }
     ddl: DdlWeights {
         add_column create_index drop_index truncate inside_transaction_percent
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_built_in_file_names_every_weight() {
         let weights = Weights::default();
-        assert_eq!(weights.case.group, 500);
+        assert_eq!(weights.case.group, 100);
         assert_eq!(Weights::parse("empty.toml", ""), Ok(weights));
     }
 

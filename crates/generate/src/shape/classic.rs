@@ -140,7 +140,7 @@ impl Scene<'_> {
     }
 
     /// One row by its key, or any rows.
-    fn row_or_rows(&mut self, table: usize) -> Condition {
+    pub(super) fn row_or_rows(&mut self, table: usize) -> Condition {
         match self.table(table).best_key() {
             Some(key) if self.random.percent(50) => self.pinned(table, key),
             _ => self.condition(table),

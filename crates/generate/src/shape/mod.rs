@@ -7,6 +7,7 @@
 //! Assumption: a shape needs what a table may lack (a key, an index, two rows); then the case is made freely.
 
 mod classic;
+mod links;
 mod moves;
 
 use crate::condition::Condition;
@@ -42,6 +43,9 @@ impl Scene<'_> {
     /// A shape that the tables can show, or nothing.
     pub(crate) fn shape(&mut self) -> Option<Shape> {
         let weights = &self.grammar.weights.shape;
+        let is_linked = self.schema.tables.iter().any(|table| table.foreign.is_some());
+        let parent_leaves = if is_linked { weights.parent_leaves } else { 0 };
+        let locked = self.grammar.if_has("for-update", weights.locked);
         let form = self.random.weighted(&[
             (weights.key_moves, "key moves"),
             (weights.lost_update, "lost update"),
@@ -53,6 +57,9 @@ impl Scene<'_> {
             (weights.undone, "undone"),
             (weights.index_move, "index move"),
             (weights.same_key, "same key"),
+            (parent_leaves, "parent leaves"),
+            (weights.upsert, "upsert"),
+            (locked, "locked"),
         ]);
         let table = self.hot;
         let lines = match form {
@@ -65,6 +72,9 @@ impl Scene<'_> {
             "crossing" => self.crossing(table),
             "undone" => self.undone(table),
             "index move" => self.index_move(table),
+            "parent leaves" => self.parent_leaves(),
+            "upsert" => self.upsert_meets(table),
+            "locked" => Some(self.locked_rows(table)),
             _ => self.same_key_twice(table),
         }?;
         Some(self.complete(lines))

@@ -44,7 +44,7 @@ const STUCK: Duration = Duration::from_secs(240);
 /// Cases that are running when the time is over get this long to end.
 const LAST_CASE: Duration = Duration::from_secs(10);
 /// After the last case the investigator gets this long; what it does not reach is kept as a suspect.
-pub const LAST_LOOKS: Duration = Duration::from_secs(90);
+pub const LAST_LOOKS: Duration = Duration::from_secs(60);
 /// What reports say about who wrote them.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

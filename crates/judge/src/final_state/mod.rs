@@ -9,14 +9,19 @@
 //! locked. Elsewhere any order may explain the run that keeps what was finished before something else
 //! began, and where none does, the documented mechanism may ([`mechanism`]). So there are four verdicts:
 //! an order explains it (pass), a documented exception does (allowed), nothing does (violation), or the
-//! run has something in it that is not followed (undecided). Where the server itself calls its data damaged, that
-//! is a violation at once (`damage`).
+//! run has something in it that is not followed (undecided).
+//!
+//! Some things are wrong whatever the order is: data that the server itself calls damaged (`damage`), a final state
+//! that the tables' own constraints refuse (`constraints`), a row that was changed although a locking read held it
+//! (`locks`), and a key that was refused as taken although it was free (`transactions::refused_inserts`).
 //!
 //! Assumption: a write depends on nothing but the database (no variables, no clock, no random numbers).
 //! Blind spot: reads below serializable; deviations that an order happens to explain.
 
 mod compare;
+mod constraints;
 mod damage;
+mod locks;
 pub mod mechanism;
 mod orders;
 mod replay;
@@ -39,8 +44,12 @@ pub const TRANSACTIONS: &str = "write-serializability (tx-WSS)";
 pub const STATEMENTS: &str = "statement-serializability (stmt-WSS)";
 /// … only the reads differ, at a level that promises them too.
 pub const READS: &str = "serializability of reads";
+/// … an INSERT was refused because of a key that no order gives.
+pub const REFUSED: &str = "key refused without cause";
 
+pub use constraints::CONSTRAINT;
 pub use damage::DAMAGE;
+pub use locks::LOCK;
 
 /// As many serial orders are shown with a violation.
 const EXPECTED_SHOWN: usize = 3;
@@ -58,7 +67,17 @@ pub fn judge<E>(
             (Verdict::Violation { anomaly, because: damage }, Vec::new())
         }
         Ok((documented, transactions)) => {
-            Trial { run, documented, transactions: &transactions }.verdict(rehearse)?
+            let (verdict, expected) =
+                Trial { run, documented: documented.clone(), transactions: &transactions }
+                    .verdict(rehearse)?;
+            let is_bad = matches!(verdict, Verdict::Violation { .. });
+            let held = locks::Held { run, documented: &documented, transactions: &transactions };
+            match if is_bad { None } else { held.broken(rehearse)? } {
+                Some(because) => {
+                    (Verdict::Violation { anomaly: LOCK.to_owned(), because }, Vec::new())
+                }
+                None => (verdict, expected),
+            }
         }
         Err(reason) => (Verdict::Undecided { reason }, Vec::new()),
     };
@@ -100,6 +119,13 @@ fn common_level(run: &Run) -> Result<Level, String> {
     Ok(first)
 }
 
+/// How the run differs from each of the first serial orders.
+fn sentences(expected: &[Expected]) -> Vec<String> {
+    let sentence =
+        |order: &Expected| format!("not {}: {}", order.title, order.differences.join("; "));
+    expected.iter().take(EXPECTED_SHOWN).map(sentence).collect()
+}
+
 struct Trial<'a> {
     run: &'a Run,
     documented: DocumentedWrites<'a>,
@@ -136,7 +162,21 @@ impl Trial<'_> {
         let undecided = |reason: String| (Verdict::Undecided { reason }, Vec::new());
         let nobody = |_: &Transaction<'_>| false;
         let strict = Leniency { left_out: &nobody, free: &nobody };
-        Ok(match self.serial(strict, rehearse)? {
+        let refused = self.refused();
+        let mut unexplained = Vec::new();
+        if !refused.is_empty() {
+            match self.serial(strict, &refused, rehearse)? {
+                Serial::Explained => return Ok((Verdict::Pass, Vec::new())),
+                Serial::Unexplained { expected, all_tried: true, .. } => unexplained = expected,
+                _ => {}
+            }
+        }
+        Ok(match self.serial(strict, &[], rehearse)? {
+            Serial::Explained if !unexplained.is_empty() => {
+                unexplained.truncate(EXPECTED_SHOWN);
+                let because = sentences(&unexplained);
+                (Verdict::Violation { anomaly: REFUSED.to_owned(), because }, unexplained)
+            }
             Serial::Explained => (Verdict::Pass, Vec::new()),
             Serial::Failed(reason) => undecided(reason),
             Serial::OnlyAsTransactions(expected) => {
@@ -178,7 +218,7 @@ impl Trial<'_> {
             let whom = self.transactions.iter().find(concerns);
             let (Some(exception), Some(whom)) = (exception, whom) else { continue };
             if (deviation == Deviation::Nested && !only_reads)
-                || !matches!(self.serial(leniency, rehearse)?, Serial::Explained)
+                || !matches!(self.serial(leniency, &[], rehearse)?, Serial::Explained)
             {
                 continue;
             }
@@ -194,10 +234,15 @@ impl Trial<'_> {
         Ok(None)
     }
 
-    /// Tries the serial orders until one explains the run.
+    fn refused(&self) -> Vec<Transaction<'_>> {
+        transactions::refused_inserts(self.transactions, Dialect::of(self.run.target.product))
+    }
+
+    /// Tries the serial orders until one explains the run, and these refusals with it.
     fn serial<E>(
         &self,
         leniency: Leniency<'_>,
+        refused: &[Transaction<'_>],
         rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
     ) -> Result<Serial, E> {
         let reads = self.documented.claims.serial_reads;
@@ -206,6 +251,7 @@ impl Trial<'_> {
             .iter()
             .filter(|transaction| transaction.committed && !(leniency.left_out)(transaction))
             .filter(|transaction| transaction.is_writer() || (reads && transaction.is_reader()))
+            .chain(refused)
             .collect();
         let order = self.documented.claims.order;
         let (orders, all_tried) = orders::orders(self.run, &relevant, order, leniency.free);
@@ -278,11 +324,11 @@ impl Trial<'_> {
         only_reads: bool,
         rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
     ) -> Result<Verdict, E> {
-        let mut because: Vec<String> = expected
-            .iter()
-            .take(EXPECTED_SHOWN)
-            .map(|order| format!("not {}: {}", order.title, order.differences.join("; ")))
-            .collect();
+        let mut because = sentences(expected);
+        if let Some(broken) = constraints::broken(self.run, rehearse)? {
+            because.insert(0, broken);
+            return Ok(Verdict::Violation { anomaly: CONSTRAINT.to_owned(), because });
+        }
         let anomaly = if only_reads { READS } else { TRANSACTIONS }.to_owned();
         let is_of_orders = |exception: &&Exception| {
             let of_orders = [Deviation::Nested, Deviation::Unkept];

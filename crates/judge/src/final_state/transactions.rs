@@ -14,6 +14,9 @@ use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, Sessio
 /// MySQL, PostgreSQL and CockroachDB.
 const CANCELLED: [&str; 2] = ["1317", "57014"];
 
+/// The key is taken: MariaDB, MySQL and TiDB, PostgreSQL and CockroachDB.
+const DUPLICATE_KEY: [&str; 2] = ["1062", "23505"];
+
 /// A statement as it was performed.
 #[derive(Debug, Clone)]
 pub struct Performed<'r> {
@@ -106,6 +109,45 @@ impl Transaction<'_> {
         };
         self.begin.is_none() && self.statements.iter().all(is_locking)
     }
+}
+
+/// INSERTs of constants that were refused because a key was taken, in transactions that left no trace and had written
+/// nothing before; each as if it had stood alone.
+pub fn refused_inserts<'r>(
+    transactions: &[Transaction<'r>],
+    dialect: Dialect,
+) -> Vec<Transaction<'r>> {
+    let mut found = Vec::new();
+    for transaction in transactions.iter().filter(|transaction| !transaction.committed) {
+        let first = transaction.statements.iter().find(|statement| statement.is_write());
+        let Some(insert) = first.filter(|statement| is_refused_insert(statement, dialect)) else {
+            continue;
+        };
+        if transaction.begin.is_some_and(is_optimistic) {
+            continue;
+        }
+        found.push(Transaction {
+            begin: None,
+            statements: vec![insert.clone()],
+            committed: true,
+            began: insert.start,
+            ended: insert.end,
+            ..transaction.clone()
+        });
+    }
+    found
+}
+
+/// Whether a BEGIN leaves all conflicts to the COMMIT.
+pub fn is_optimistic(begin: &str) -> bool {
+    begin.to_ascii_uppercase().contains("OPTIMISTIC")
+}
+
+fn is_refused_insert(statement: &Performed<'_>, dialect: Dialect) -> bool {
+    let mut tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
+    statement.kind == StatementKind::Insert
+        && matches!(statement.reply, Err(error) if DUPLICATE_KEY.contains(&error.code.as_str()))
+        && !tokens.any(|token| token.is_word("SELECT"))
 }
 
 /// The transactions of a run in the order of their ends, or why it cannot be told.

@@ -33,8 +33,21 @@ pub struct Evaluator<'r> {
 }
 
 impl<'r> Evaluator<'r> {
-    /// An evaluator for the tables of a run; or why there cannot be one.
+    /// An evaluator for the tables of a run, whose rows change by statements alone; or why there cannot be one.
     pub fn new(run: &'r Run) -> Result<Self, String> {
+        let acts = |statement: &Statement| {
+            let sql = statement.sql.to_ascii_uppercase();
+            ["CASCADE", "SET NULL", "SET DEFAULT"].iter().any(|action| sql.contains(action))
+        };
+        let evaluator = Self::of_tables(run)?;
+        if evaluator.ddl.iter().any(acts) {
+            return Err("a foreign key changes rows by itself".to_owned());
+        }
+        Ok(evaluator)
+    }
+
+    /// An evaluator for any tables of a run; or why there cannot be one.
+    pub fn of_tables(run: &'r Run) -> Result<Self, String> {
         let kinds = run.case.setup.iter().map(|statement| StatementKind::of(&statement.sql));
         let mut ddl = Vec::new();
         for (statement, kind) in run.case.setup.iter().zip(kinds) {
@@ -43,13 +56,6 @@ impl<'r> Evaluator<'r> {
                 kind if kind.writes() => {}
                 _ => return Err("the set-up does more than to fill tables".to_owned()),
             }
-        }
-        let acts = |statement: &Statement| {
-            let sql = statement.sql.to_ascii_uppercase();
-            ["CASCADE", "SET NULL", "SET DEFAULT"].iter().any(|action| sql.contains(action))
-        };
-        if ddl.iter().any(acts) {
-            return Err("a foreign key changes rows by itself".to_owned());
         }
         let dialect = Dialect::of(run.target.product);
         let created_at = |name: &String| {
@@ -101,6 +107,23 @@ impl<'r> Evaluator<'r> {
         })
     }
 
+    /// The case that fills the tables with what the run ended with.
+    pub fn filled_as_at_the_end(&self) -> Case {
+        let tables = self.run.final_state.iter().enumerate();
+        let contents = tables.map(|(table, (_, rows))| (table, rows.rows.clone())).collect();
+        self.case(0, self.filling(&contents))
+    }
+
+    fn case(&self, session: SessionIndex, statements: Vec<String>) -> Case {
+        let step = |sql: String| Step { session, statement: Statement { sql, line: 0 } };
+        Case {
+            setup: self.ddl.clone(),
+            steps: statements.into_iter().map(step).collect(),
+            check: Vec::new(),
+            ..self.run.case.clone()
+        }
+    }
+
     /// What the statement does to these contents.
     pub fn on<E>(
         &mut self,
@@ -115,14 +138,7 @@ impl<'r> Evaluator<'r> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        let step = |sql: String| Step { session, statement: Statement { sql, line: 0 } };
-        let case = Case {
-            setup: self.ddl.clone(),
-            steps: statements.into_iter().map(step).collect(),
-            check: Vec::new(),
-            ..self.run.case.clone()
-        };
-        let rehearsal = rehearse(&case)?;
+        let rehearsal = rehearse(&self.case(session, statements))?;
         let after = read(&rehearsal);
         self.known.insert(key, after.clone());
         Ok(after)

@@ -22,9 +22,9 @@
 //! schedule: there it says that it cannot tell.
 
 mod change;
-mod evaluate;
+pub(super) mod evaluate;
 mod insert;
-mod shape;
+pub(super) mod shape;
 mod simulate;
 mod state;
 

@@ -53,6 +53,14 @@ pub fn write_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
     (!complex).then(|| WriteShape { table, has_subquery: word("SELECT"), names_table_again: again })
 }
 
+/// The table behind the first FROM, if it stands there alone.
+pub fn names_table(tokens: &[Token<'_>]) -> Option<String> {
+    let from = tokens.iter().position(|token| token.is_word("FROM"))?;
+    let table = name(tokens.get(from + 1)?)?.to_owned();
+    let goes_on = tokens.get(from + 2).is_some_and(|t| t.is_symbol(",") || t.is_symbol("."));
+    (!goes_on).then_some(table)
+}
+
 /// The columns (table, column) that tables compute by themselves.
 pub fn generated_columns(setup: &[Statement], dialect: Dialect) -> HashSet<(String, String)> {
     let creates = setup.iter().filter(|s| StatementKind::of(&s.sql) == StatementKind::Ddl);

@@ -10,7 +10,7 @@ use super::inner;
 use super::shape::write_shape;
 use super::state::{State, Version, Writer};
 use crate::final_state::compare::{abridged, spelled};
-use crate::final_state::transactions::{Performed, Transaction};
+use crate::final_state::transactions::{Performed, Transaction, is_optimistic};
 
 /// More courses than this are not followed.
 const MOST_COURSES: usize = 64;
@@ -159,9 +159,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
     /// What a write of this transaction sees, and the event from which on it sees it.
     pub(super) fn view_of(&self, writer: Writer, statement: &Performed<'_>) -> (WriteView, usize) {
         let transaction = self.committed[writer];
-        let optimistic = transaction
-            .begin
-            .is_some_and(|begin| begin.to_ascii_uppercase().contains("OPTIMISTIC"));
+        let optimistic = transaction.begin.is_some_and(is_optimistic);
         match self.sees {
             _ if optimistic => (WriteView::TransactionSnapshot, transaction.began),
             WriteView::TransactionSnapshot => (self.sees, snapshot_event(transaction)),

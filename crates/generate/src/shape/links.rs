@@ -1,0 +1,91 @@
+//! Shapes in which one transaction relies on what the other one takes away: a parent row, a key that is taken, a lock.
+
+use super::{A, B, Line};
+use crate::scene::Scene;
+
+impl Scene<'_> {
+    /// One refers to a row that the other one deletes, or whose key it changes.
+    pub(super) fn parent_leaves(&mut self) -> Option<Vec<Line>> {
+        let tables = self.schema.tables.iter().enumerate();
+        let links: Vec<_> =
+            tables.filter_map(|(at, table)| Some((at, table.foreign.clone()?))).collect();
+        let (child, foreign) = self.random.try_pick(&links)?.clone();
+        let parents = &self.rows[foreign.parent];
+        let is_alone = |parent: &&Vec<crate::value::Value>| {
+            let key = &parent[foreign.parent_column];
+            !self.rows[child].iter().any(|row| row[foreign.column] == *key)
+        };
+        let alone: Vec<_> = parents.iter().filter(is_alone).cloned().collect();
+        // A parent with children is kept by them, so that the other transaction adds nothing.
+        let parent = self.random.try_pick(if alone.is_empty() { parents } else { &alone })?.clone();
+        let key = parent[foreign.parent_column].clone();
+
+        let mut row = self.new_row(child);
+        row[foreign.column] = key.clone();
+        let is_new = self.rows[child].is_empty() || self.random.percent(70);
+        let refers = if is_new {
+            self.as_transaction(A).insert_rows(child, "INSERT INTO", &[row])
+        } else {
+            let old = self.random.pick(&self.rows[child]).clone();
+            let condition = self.same_key(child, &old);
+            let assignment = self.constant_assignment(foreign.column, key);
+            self.as_transaction(A).update_where(child, &[assignment], &condition)
+        };
+        let condition = self.same_key(foreign.parent, &parent);
+        let leaves = if self.random.percent(70) {
+            self.as_transaction(B).delete_where(foreign.parent, &condition)
+        } else {
+            let other = self.fresh_constant(foreign.parent, foreign.parent_column);
+            let assignment = self.constant_assignment(foreign.parent_column, other);
+            self.as_transaction(B).update_where(foreign.parent, &[assignment], &condition)
+        };
+        let mut lines = vec![Line::Say(A, refers), Line::Say(B, leaves)];
+        if self.random.percent(40) {
+            lines.reverse();
+        }
+        let (Line::Say(first, _) | Line::End(first) | Line::Undo(first)) = lines[0];
+        lines.push(if self.random.percent(20) { Line::Undo(first) } else { Line::End(first) });
+        Some(lines)
+    }
+
+    /// One changes, deletes or inserts a row that the other one inserts or, if it is there, updates.
+    pub(super) fn upsert_meets(&mut self, table: usize) -> Option<Vec<Line>> {
+        let key = self.table(table).best_key()?;
+        let mut row = self.new_row(table);
+        let is_there = self.random.percent(75);
+        let model = self.random.try_pick(&self.rows[table]).filter(|_| is_there).cloned();
+        if let Some(model) = &model {
+            key.iter().for_each(|at| row[*at] = model[*at].clone());
+        }
+        let first = match &model {
+            Some(model) => {
+                let condition = self.same_key(table, model);
+                self.as_transaction(A).write_where(table, &condition)
+            }
+            None => {
+                self.as_transaction(A).insert_rows(table, "INSERT INTO", std::slice::from_ref(&row))
+            }
+        };
+        let upsert = self.as_transaction(B).insert_rows(table, "INSERT INTO", &[row]);
+        let upsert = upsert + &self.upsert_clause(table);
+        let mut lines = vec![Line::Say(A, first), Line::Say(B, upsert)];
+        lines.push(if self.random.percent(25) { Line::Undo(A) } else { Line::End(A) });
+        Some(lines)
+    }
+
+    /// One locks rows by reading them; the other one wants to write them.
+    pub(super) fn locked_rows(&mut self, table: usize) -> Vec<Line> {
+        let rows = self.row_or_rows(table);
+        let lock = self.as_transaction(A).locking_where(table, &rows);
+        let same = if self.random.percent(60) { rows.clone() } else { self.row_or_rows(table) };
+        let mut lines = vec![
+            Line::Say(A, lock),
+            Line::Say(B, self.as_transaction(B).change_where(table, &same)),
+        ];
+        if self.random.percent(50) {
+            lines.push(Line::Say(A, self.as_transaction(A).change_where(table, &rows)));
+        }
+        lines.push(Line::End(A));
+        lines
+    }
+}

@@ -1,0 +1,208 @@
+//! Rows that a locking read holds.
+//!
+//! Idea: a row that SELECT … FOR UPDATE or FOR SHARE has returned stays as it is until the transaction ends; who wants
+//! to change it waits. So a write of somebody else that matches such a row, and is answered while the transaction is
+//! open, is wrong whatever the order of the transactions is. Whether it matches is asked of the DBMS itself, on a table
+//! with just that row. Where the vendor says so stands in the claims (`locking_reads`).
+//!
+//! Assumption: the row was still the same when the write began, and the write could see it. So nothing is said where
+//! the reader has written anything itself, or where anybody has committed since the writer began.
+//! Blind spot: queries over several tables or without all columns; locks of writes; gaps.
+
+use anchorite_claims::DocumentedWrites;
+use anchorite_model::sql::{Dialect, StatementKind, Token, Tokens};
+use anchorite_model::{Case, Product, Run, Value};
+
+use super::compare::{abridged, tuple};
+use super::mechanism::evaluate::{Contents, Evaluator};
+use super::mechanism::shape::{names_table, write_shape};
+use super::transactions::{Performed, Transaction, is_optimistic};
+
+/// What a violation is called: somebody changed a row that a locking read held.
+pub const LOCK: &str = "lock not held";
+
+/// What the check needs.
+pub struct Held<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// What is documented about its level.
+    pub documented: &'a DocumentedWrites<'a>,
+    /// Its transactions.
+    pub transactions: &'a [Transaction<'a>],
+}
+
+/// A locking read and a write that should have waited for it, if it matches one of the rows.
+struct Meeting<'a> {
+    reader: &'a Transaction<'a>,
+    read: &'a Performed<'a>,
+    rows: &'a [Vec<Value>],
+    table: usize,
+    writer: &'a Transaction<'a>,
+    write: &'a Performed<'a>,
+}
+
+impl Held<'_> {
+    /// Why a lock was not held; `None` if nothing speaks against it.
+    pub fn broken<E>(
+        &self,
+        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
+    ) -> Result<Option<Vec<String>>, E> {
+        let Some(url) = &self.documented.claims.locking_reads else { return Ok(None) };
+        let meetings = self.meetings();
+        if meetings.is_empty() {
+            return Ok(None);
+        }
+        let Ok(mut evaluator) = Evaluator::new(self.run) else { return Ok(None) };
+        for meeting in meetings {
+            let Meeting { write, table, writer, .. } = meeting;
+            let others: Contents = evaluator
+                .may_refer_to(table)
+                .iter()
+                .map(|&other| (other, self.run.final_state[other].1.rows.clone()))
+                .collect();
+            for row in meeting.rows {
+                let effect =
+                    evaluator.on_row(writer.session, write.sql, table, row, &others, rehearse)?;
+                if effect.is_ok_and(|effect| effect.affected > 0) {
+                    return Ok(Some(meeting.sentences(row, url)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn meetings(&self) -> Vec<Meeting<'_>> {
+        let mut found = Vec::new();
+        for reader in self.transactions.iter().filter(|reader| self.keeps_locks(reader)) {
+            for read in &reader.statements {
+                let Some((table, rows)) = self.locked_rows(read) else { continue };
+                for (writer, write) in self.writes_meanwhile(reader, read, table) {
+                    found.push(Meeting { reader, read, rows, table, writer, write });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether its locks are taken at once, and kept.
+    fn keeps_locks(&self, reader: &Transaction<'_>) -> bool {
+        let gives_up = |statement: &Performed<'_>| {
+            statement.undone
+                || statement.ignored
+                || statement.is_write()
+                || statement.reply.is_err()
+        };
+        reader.begin.is_some_and(|begin| !is_optimistic(begin))
+            && !reader.statements.iter().any(gives_up)
+    }
+
+    /// The table and the whole rows that a read has locked.
+    fn locked_rows<'a>(&self, read: &'a Performed<'_>) -> Option<(usize, &'a [Vec<Value>])> {
+        let product = self.run.target.product;
+        let is_locking = read.kind == StatementKind::Select { locking: true };
+        let name = locked_table(read.sql, product).filter(|_| is_locking)?;
+        let answer = read.reply.ok()?;
+        let [rows] = answer.results.as_slice() else { return None };
+        let mut tables = self.run.final_state.iter();
+        let table = tables.position(|(table, _)| table.eq_ignore_ascii_case(&name))?;
+        (rows.columns == self.run.final_state[table].1.columns).then_some((table, &rows.rows))
+    }
+
+    /// The writes of others that were sent while the reader was open, and answered without waiting.
+    fn writes_meanwhile<'s>(
+        &'s self,
+        reader: &'s Transaction<'_>,
+        read: &'s Performed<'_>,
+        table: usize,
+    ) -> impl Iterator<Item = (&'s Transaction<'s>, &'s Performed<'s>)> {
+        let dialect = Dialect::of(self.run.target.product);
+        let name = &self.run.final_state[table].0;
+        let writers = self.transactions.iter().filter(|writer| {
+            writer.session != reader.session
+                && !writer.begin.is_some_and(is_optimistic)
+                // <https://docs.pingcap.com/tidb/stable/pessimistic-transaction#differences-from-mysql-innodb>
+                && !(self.run.target.product == Product::Tidb && writer.begin.is_none())
+        });
+        let all =
+            writers.flat_map(|writer| writer.statements.iter().map(move |write| (writer, write)));
+        all.filter(move |(writer, write)| {
+            let is_meanwhile =
+                write.start > read.end && write.start == write.end && write.end < reader.ended;
+            let is_change = matches!(write.kind, StatementKind::Update | StatementKind::Delete);
+            let simple = || {
+                write_shape(write.sql, dialect).is_some_and(|shape| {
+                    shape.table.eq_ignore_ascii_case(name)
+                        && !shape.has_subquery
+                        && !shape.names_table_again
+                })
+            };
+            is_meanwhile
+                && is_change
+                && write.reply.is_ok()
+                && simple()
+                && !self.somebody_committed(writer, write)
+        })
+    }
+
+    /// Whether somebody else's writes became visible since the writer began.
+    fn somebody_committed(&self, writer: &Transaction<'_>, write: &Performed<'_>) -> bool {
+        self.transactions.iter().any(|other| {
+            other.committed
+                && other.is_writer()
+                && !std::ptr::eq(other, writer)
+                && other.ended > writer.began
+                && other.began < write.end
+        })
+    }
+}
+
+impl Meeting<'_> {
+    fn sentences(&self, row: &[Value], url: &str) -> Vec<String> {
+        let (reader, writer) = (&self.reader.name, &self.writer.name);
+        vec![
+            format!(
+                "step {} ({}) of {reader} returned and locked {}",
+                self.read.n,
+                abridged(self.read.sql),
+                tuple(row)
+            ),
+            format!(
+                "step {} ({}) of {writer} changes that row, and did not wait until {reader} had ended",
+                self.write.n,
+                abridged(self.write.sql)
+            ),
+            format!("promised: what a locking read returned stays locked until its end ({url})"),
+        ]
+    }
+}
+
+/// The only table of a locking query whose lock keeps all writers out.
+fn locked_table(sql: &str, product: Product) -> Option<String> {
+    let tokens = Tokens::new(sql, 0, Dialect::of(product)).map_while(Result::ok);
+    let tokens: Vec<Token<'_>> = tokens.filter(Token::is_significant).collect();
+    let has = |word: &str| tokens.iter().any(|token| token.is_word(word));
+    let others = ["JOIN", "UNION", "EXCEPT", "INTERSECT", "DISTINCT", "GROUP", "LIMIT", "FETCH"];
+    let queries = tokens.iter().filter(|token| token.is_word("SELECT")).count();
+    // KEY SHARE lets writers in; TiDB takes no shared locks at all.
+    let lets_in = (has("KEY") && has("SHARE")) || (product == Product::Tidb && has("SHARE"));
+    if queries != 1 || lets_in || others.into_iter().any(has) {
+        return None;
+    }
+    names_table(&tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_locks_that_keep_writers_out_count() {
+        let postgres = |sql| locked_table(sql, Product::Postgres);
+        assert_eq!(postgres("SELECT * FROM t WHERE a = 1 FOR UPDATE").as_deref(), Some("t"));
+        assert_eq!(postgres("SELECT * FROM t FOR NO KEY UPDATE").as_deref(), Some("t"));
+        assert_eq!(postgres("SELECT * FROM t FOR KEY SHARE"), None);
+        assert_eq!(postgres("SELECT * FROM t, u FOR UPDATE"), None);
+        assert_eq!(postgres("SELECT * FROM t WHERE a IN (SELECT a FROM u) FOR UPDATE"), None);
+        assert_eq!(locked_table("SELECT * FROM t LOCK IN SHARE MODE", Product::Tidb), None);
+    }
+}
