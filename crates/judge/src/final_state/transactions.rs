@@ -14,8 +14,8 @@ use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, Sessio
 /// MySQL, PostgreSQL and CockroachDB.
 const CANCELLED: [&str; 2] = ["1317", "57014"];
 
-/// The key is taken: MariaDB, MySQL and TiDB, PostgreSQL and CockroachDB.
-const DUPLICATE_KEY: [&str; 2] = ["1062", "23505"];
+/// The key is taken: MariaDB, MySQL and TiDB; PostgreSQL and CockroachDB; SQLite.
+const DUPLICATE_KEY: [&str; 4] = ["1062", "23505", "1555", "2067"];
 
 /// A statement as it was performed.
 #[derive(Debug, Clone)]

@@ -58,6 +58,8 @@ pub enum Sabotage {
     #[expect(missing_docs, reason = "the sentence tells")]
     RowMissed,
     #[expect(missing_docs, reason = "the sentence tells")]
+    ReadLockNotTaken,
+    #[expect(missing_docs, reason = "the sentence tells")]
     WriteSkew,
     #[expect(missing_docs, reason = "the sentence tells")]
     LostUpdate,
@@ -85,13 +87,14 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// Every sabotage: those of reads first, then those that change what is stored.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::DirtyRead,
         Self::NonRepeatableRead,
         Self::Phantom,
         Self::StaleSnapshot,
         Self::OwnWriteInvisible,
         Self::RowMissed,
+        Self::ReadLockNotTaken,
         Self::WriteSkew,
         Self::LostUpdate,
         Self::ConflictIgnored,
@@ -115,6 +118,7 @@ impl Sabotage {
             Self::StaleSnapshot => "stale-snapshot",
             Self::OwnWriteInvisible => "own-write-invisible",
             Self::RowMissed => "row-missed",
+            Self::ReadLockNotTaken => "read-lock-not-taken",
             Self::WriteSkew => "write-skew",
             Self::LostUpdate => "lost-update",
             Self::ConflictIgnored => "conflict-ignored",
@@ -143,6 +147,7 @@ impl Sabotage {
             Self::StaleSnapshot => "a SELECT is answered from before a commit that it should see",
             Self::OwnWriteInvisible => "a SELECT does not see what its own transaction wrote",
             Self::RowMissed => "a SELECT leaves out a row that it should show",
+            Self::ReadLockNotTaken => "a SELECT … FOR UPDATE or FOR SHARE locks nothing",
             Self::WriteSkew => "a serializable session really runs at a weaker level",
             Self::LostUpdate => {
                 "an UPDATE overwrites another's committed change as if it had not seen it"
@@ -172,6 +177,7 @@ impl Sabotage {
                 | Self::StaleSnapshot
                 | Self::OwnWriteInvisible
                 | Self::RowMissed
+                | Self::ReadLockNotTaken
         )
     }
 

@@ -1,4 +1,4 @@
-//! Sabotage of reads: the honest answer is awaited, then other rows take its place.
+//! Sabotage of reads: the honest answer is awaited, then other rows take its place; or locks are not taken.
 //!
 //! The honest statement is executed in any case, so that the session's snapshot and locks are what they would
 //! be. An answer is only replaced by one that differs from it.
@@ -10,7 +10,8 @@ use anchorite_model::{Answer, Level, Product, Rows};
 use super::Sabotage;
 use super::place::Place;
 use super::plot::{Aside, Plot, SharedSession, lock};
-use super::session::SabotagedSession;
+use super::rewrite::without_locking_clause;
+use super::session::{Act, After, SabotagedSession};
 use crate::{Reply, Session};
 
 const SAVEPOINT: &str = "anchorite_read";
@@ -78,6 +79,16 @@ impl Plot {
 }
 
 impl SabotagedSession {
+    /// A locking read without its locks.
+    pub(super) fn before_locking_read(&self) -> Option<Act> {
+        if self.plot.sabotage != Sabotage::ReadLockNotTaken {
+            return None;
+        }
+        let plain = without_locking_clause(&self.sql, self.plot.dialect())?;
+        self.acted();
+        Some(Act::Send(plain.to_owned(), After::HandOn))
+    }
+
     /// The answer to a SELECT, or a wrong one.
     pub(super) fn reread(&self, reply: Reply) -> Reply {
         let Ok(honest) = reply else { return reply };

@@ -1,4 +1,4 @@
-//! As much of an UPDATE or DELETE as a sabotage has to change: its table and its condition.
+//! As much of a statement as a sabotage has to change: an UPDATE's or DELETE's table and condition, a query's locks.
 //!
 //! Blind spot: whatever is not `UPDATE table [alias] SET … [WHERE …]` or `DELETE FROM table [alias] [WHERE …]`
 //! with an optional ORDER BY, LIMIT or RETURNING is not understood, and is left alone.
@@ -102,6 +102,15 @@ impl<'a> RowStatement<'a> {
     }
 }
 
+/// A query without the clause by which it locks rows.
+pub(super) fn without_locking_clause(sql: &str, dialect: Dialect) -> Option<&str> {
+    let tokens: Vec<Token<'_>> =
+        Tokens::new(sql, 0, dialect).map_while(Result::ok).filter(Token::is_significant).collect();
+    let outer = outside_parentheses(&tokens);
+    let clause = outer.iter().find(|token| token.is_word("FOR") || token.is_word("LOCK"))?;
+    Some(sql[..clause.start].trim_end())
+}
+
 fn outside_parentheses<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut depth = 0_usize;
     let mut outer = Vec::new();
@@ -173,6 +182,17 @@ mod tests {
             let statement = RowStatement::read(sql, Dialect::Mysql).expect(sql);
             assert_eq!(statement.with_condition("x"), expected);
         }
+    }
+
+    #[test]
+    fn a_locking_clause_is_taken_away() {
+        let plain = |sql| without_locking_clause(sql, Dialect::Mysql);
+        assert_eq!(
+            plain("SELECT * FROM t WHERE a FOR UPDATE NOWAIT"),
+            Some("SELECT * FROM t WHERE a")
+        );
+        assert_eq!(plain("SELECT * FROM t LOCK IN SHARE MODE"), Some("SELECT * FROM t"));
+        assert_eq!(plain("SELECT * FROM t"), None);
     }
 
     #[test]

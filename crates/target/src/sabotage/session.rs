@@ -119,6 +119,7 @@ impl SabotagedSession {
             StatementKind::Select { locking: false } if self.may_act() => {
                 Some(Act::Send(self.sql.clone(), After::Reread))
             }
+            StatementKind::Select { locking: true } if self.may_act() => self.before_locking_read(),
             kind if kind.writes() => self.before_write(),
             kind if kind.ends_transaction() => self.before_end(),
             StatementKind::RollbackTo(_) => self.before_rollback_to(),

@@ -1,0 +1,100 @@
+//! What is wrong whatever the order of the transactions is: honest runs on embedded SQLite, with a fault written into
+//! the record of each. The record without the fault passes, so it is the fault that is seen.
+
+use anchorite_claims::Claims;
+use anchorite_judge::final_state::{CONSTRAINT, LOCK, REFUSED, judge};
+use anchorite_model::{
+    Answer, Case, DbError, ErrorClass, Level, Outcome, Product, Run, Value, Verdict,
+};
+use anchorite_stage::{RunOptions, StageError, run_case};
+
+fn case(text: &str) -> Case {
+    Case::parse("beside", text).expect("a valid case")
+}
+
+fn run(case: &Case) -> Result<Run, StageError> {
+    let target = anchorite_target::open("sqlite").expect("SQLite is built in");
+    run_case(target.as_ref(), case, &RunOptions::default())
+}
+
+fn verdict(run: &Run) -> Verdict {
+    let claims = Claims::for_product(run.target.product);
+    judge(run, claims, &mut |case| self::run(case)).expect("SQLite answers").verdict
+}
+
+fn anomaly(verdict: &Verdict) -> Option<&str> {
+    match verdict {
+        Verdict::Violation { anomaly, .. } => Some(anomaly),
+        _ => None,
+    }
+}
+
+fn affected(count: u64) -> Outcome {
+    Outcome::Ok(Answer { affected: Some(count), ..Answer::default() })
+}
+
+fn error(class: ErrorClass, code: &str) -> Outcome {
+    Outcome::Error(DbError { class, code: code.to_owned(), ..DbError::default() })
+}
+
+#[test]
+fn a_row_that_refers_to_nothing_breaks_a_constraint() {
+    let case = case(
+        "/* setup */ CREATE TABLE t (a INT PRIMARY KEY);\n\
+         /* setup */ CREATE TABLE u (b INT, FOREIGN KEY (b) REFERENCES t (a));\n\
+         /* setup */ INSERT INTO t VALUES (1), (2);\n\
+         /* t1 */ INSERT INTO u VALUES (1);\n\
+         /* t2 */ DELETE FROM t WHERE a = 1;\n",
+    );
+    let mut run = run(&case).expect("SQLite answers");
+    assert_eq!(verdict(&run), Verdict::Pass);
+    run.events[1].outcome = affected(1);
+    let parents = run.final_state.iter_mut().find(|(name, _)| name == "t").expect("t is there");
+    parents.1.rows.retain(|row| *row != [Value::Int(1)]);
+    assert_eq!(anomaly(&verdict(&run)), Some(CONSTRAINT), "{:?}", verdict(&run));
+}
+
+#[test]
+fn a_key_that_was_free_must_not_be_refused() {
+    let case = case(
+        "/* setup */ CREATE TABLE t (a INT PRIMARY KEY);\n\
+         /* t1 */ INSERT INTO t VALUES (1);\n\
+         /* t2 */ INSERT INTO t VALUES (1);\n\
+         /* t3 */ INSERT INTO t VALUES (2);\n",
+    );
+    let mut run = run(&case).expect("SQLite answers");
+    assert_eq!(verdict(&run), Verdict::Pass);
+    run.events[2].outcome = error(ErrorClass::Constraint, "1555");
+    run.final_state[0].1.rows.retain(|row| *row != [Value::Int(2)]);
+    assert_eq!(anomaly(&verdict(&run)), Some(REFUSED), "{:?}", verdict(&run));
+    // A lock that could not be had is no refusal of the key.
+    run.events[2].outcome = error(ErrorClass::LockTimeout, "5");
+    assert_eq!(verdict(&run), Verdict::Pass);
+}
+
+#[test]
+fn a_row_that_a_locking_read_returned_must_not_change_before_its_end() {
+    let case = case(
+        "/* setup */ CREATE TABLE t (a INT PRIMARY KEY, b INT);\n\
+         /* setup */ INSERT INTO t VALUES (1, 0), (2, 0);\n\
+         /* t1 */ BEGIN;\n\
+         /* t1 */ SELECT * FROM t WHERE a = 1;\n\
+         /* t1 */ COMMIT;\n\
+         /* t2 */ UPDATE t SET b = 1 WHERE a = 1;\n",
+    );
+    let mut run = run(&case).expect("SQLite answers");
+    run.target.product = Product::Postgres;
+    run.sessions.iter_mut().for_each(|session| session.level = Some(Level::ReadCommitted));
+    "SELECT * FROM t WHERE a = 1 FOR UPDATE".clone_into(&mut run.events[1].sql);
+    assert_eq!(verdict(&run), Verdict::Pass, "the lock ended before the write began");
+    run.events.swap(2, 3);
+    assert_eq!(anomaly(&verdict(&run)), Some(LOCK), "{:?}", verdict(&run));
+    "SELECT * FROM t WHERE a = 1".clone_into(&mut run.events[1].sql);
+    assert_eq!(verdict(&run), Verdict::Pass, "there is no lock");
+    "SELECT * FROM t WHERE a = 1 FOR UPDATE".clone_into(&mut run.events[1].sql);
+    "UPDATE t SET b = 1 WHERE a = 2".clone_into(&mut run.events[2].sql);
+    run.case.steps[3].statement.sql.clone_from(&run.events[2].sql);
+    run.final_state[0].1.rows =
+        vec![vec![Value::Int(1), Value::Int(0)], vec![Value::Int(2), Value::Int(1)]];
+    assert_eq!(verdict(&run), Verdict::Pass, "another row was locked");
+}
