@@ -35,7 +35,8 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "MYSQL-REPLACED-BEHIND",
     "PG-ON-CONFLICT-UNWATCHED",
     "TIDB-45677",
-    "TIDB-DELETED-PARENT"
+    "TIDB-DELETED-PARENT",
+    "TIDB-MOVED-PARENT"
 ];
 
 impl BuiltIn {
