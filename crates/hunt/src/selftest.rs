@@ -103,8 +103,12 @@ pub struct Honest {
 /// Whether an oracle says that it can see a sabotage at a level.
 pub fn declares(oracle: Oracle, sabotage: Sabotage, level: Option<Level>) -> bool {
     match oracle {
-        // Reads are compared only where the level promises them to be serializable.
-        Oracle::FinalState => sabotage.changes_final_state() || level == Some(Level::Serializable),
+        // Reads are compared only where the level promises them to be serializable. A lock that is not taken shows
+        // only if somebody else comes along.
+        Oracle::FinalState => {
+            sabotage.changes_final_state()
+                || (level == Some(Level::Serializable) && sabotage != Sabotage::ReadLockNotTaken)
+        }
     }
 }
 
