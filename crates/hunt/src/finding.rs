@@ -257,7 +257,10 @@ impl Question<'_> {
         let takes_snapshots = level.is_some_and(|level| level > Level::ReadCommitted);
         let with_reads = serial_reads || takes_snapshots || self.wanted.oracle != "final-state";
         let shape = Shape::of(&tried.run, with_reads);
-        let fingerprint = fingerprint(&shape, &self.wanted, level);
+        // Two names of one level do not make two findings of one cause.
+        let same = |level: Level| self.trial.claims.level(level).and_then(|said| said.same_as);
+        let fingerprint =
+            fingerprint(&shape, &self.wanted, level.map(|level| same(level).unwrap_or(level)));
         let sighting = Sighting {
             target: &tried.run.target,
             level,
