@@ -119,6 +119,19 @@ pub fn investigate(
     Ok(Investigation::Confirmed { finding: Box::new(finding), shape, questions, complete })
 }
 
+/// The name of the known issue that a run looks like before it is reduced.
+pub fn looks_like(run: &Run, signature: &Signature, known: &[KnownIssue]) -> Option<String> {
+    let shape = Shape::of(run, true);
+    let sighting = Sighting {
+        target: &run.target,
+        level: level_of(run),
+        signature,
+        fingerprint: "",
+        shape: &shape,
+    };
+    known::matching(known, &sighting).map(|issue| issue.name.clone())
+}
+
 /// Runs a case as often as asked. What it shows first is what is wanted, if nothing was yet. The last run
 /// that showed it comes along.
 fn confirm(

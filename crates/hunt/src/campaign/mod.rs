@@ -176,7 +176,7 @@ pub fn hunt(
         .flat_map(|(quarry, q)| q.levels.iter().map(move |level| Place { quarry, level: *level }))
         .collect();
     let campaign = Campaign::new(quarries, places, options, store, &past.progress, audience);
-    past.suspects.into_iter().for_each(|suspect| campaign.queue.put(suspect));
+    past.suspects.into_iter().for_each(|suspect| campaign.queue.put(suspect, None));
     campaign.run();
     campaign.end()
 }

@@ -1,7 +1,8 @@
 //! Suspects that wait for the investigator.
 //!
 //! Idea: what has not been looked at yet comes first. A bug that shows in every tenth case would otherwise
-//! keep the investigator busy for the whole campaign, and a rarer one behind it would never be reached.
+//! keep the investigator busy for the whole campaign, and a rarer one behind it would never be reached. Suspects that
+//! look like a known issue before they are reduced are a kind of their own, so that they take turns with the others.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};
@@ -15,11 +16,12 @@ use crate::post::lock;
 /// More suspects of one kind than this are not kept: they are counted as violations.
 pub(super) const WAITING_MAX: usize = 100;
 
-type Kind = (usize, Signature);
+/// Where, what, and the known issue that it looks like.
+type Kind = (usize, Signature, Option<String>);
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: Vec<Suspect>,
+    waiting: Vec<(Kind, Suspect)>,
     /// How many of each kind were taken.
     taken: BTreeMap<Kind, u32>,
     closed: bool,
@@ -32,23 +34,24 @@ pub(super) struct Queue {
     changed: Condvar,
 }
 
-fn kind(suspect: &Suspect) -> Kind {
-    (suspect.spot.place, suspect.signature.clone())
-}
-
 impl Queue {
     /// Whether there is room for one more of this kind.
-    pub(super) fn has_room(&self, place: usize, signature: &Signature) -> bool {
+    pub(super) fn has_room(
+        &self,
+        place: usize,
+        signature: &Signature,
+        looks_like: Option<&str>,
+    ) -> bool {
         let state = lock(&self.state);
-        let alike = state
-            .waiting
-            .iter()
-            .filter(|other| other.spot.place == place && other.signature == *signature);
-        alike.count() < WAITING_MAX
+        let is_alike = |(at, what, like): &Kind| {
+            *at == place && what == signature && like.as_deref() == looks_like
+        };
+        state.waiting.iter().filter(|(kind, _)| is_alike(kind)).count() < WAITING_MAX
     }
 
-    pub(super) fn put(&self, suspect: Suspect) {
-        lock(&self.state).waiting.push(suspect);
+    pub(super) fn put(&self, suspect: Suspect, looks_like: Option<String>) {
+        let kind = (suspect.spot.place, suspect.signature.clone(), looks_like);
+        lock(&self.state).waiting.push((kind, suspect));
         self.changed.notify_all();
     }
 
@@ -65,13 +68,13 @@ impl Queue {
         let waited = self.changed.wait_timeout_while(state, limit, is_idle);
         let (mut state, _) = waited.unwrap_or_else(|poison| poison.into_inner());
         let rank = |at: &usize| {
-            let suspect = &state.waiting[*at];
-            (state.taken.get(&kind(suspect)).copied().unwrap_or(0), *at)
+            let (kind, _) = &state.waiting[*at];
+            (state.taken.get(kind).copied().unwrap_or(0), *at)
         };
         match (0..state.waiting.len()).min_by_key(rank) {
             Some(at) => {
-                let suspect = state.waiting.remove(at);
-                *state.taken.entry(kind(&suspect)).or_default() += 1;
+                let (kind, suspect) = state.waiting.remove(at);
+                *state.taken.entry(kind).or_default() += 1;
                 Taken::Suspect(Box::new(suspect))
             }
             None if state.closed => Taken::Closed,
@@ -105,16 +108,17 @@ mod tests {
     fn kinds_take_turns() {
         let queue = Queue::default();
         for number in 0..3 {
-            queue.put(suspect(0, number, "often"));
+            queue.put(suspect(0, number, "often"), None);
         }
-        queue.put(suspect(0, 3, "rare"));
-        queue.put(suspect(1, 4, "often"));
+        queue.put(suspect(0, 3, "rare"), None);
+        queue.put(suspect(1, 4, "often"), None);
+        queue.put(suspect(0, 5, "often"), Some("KNOWN".to_owned()));
         queue.close();
         let mut numbers = Vec::new();
         while let Taken::Suspect(suspect) = queue.take(Duration::ZERO) {
             numbers.push(suspect.spot.number);
         }
-        assert_eq!(numbers, [0, 3, 4, 1, 2]);
+        assert_eq!(numbers, [0, 3, 4, 5, 1, 2]);
     }
 
     #[test]
@@ -122,11 +126,12 @@ mod tests {
         let queue = Queue::default();
         for number in 0..WAITING_MAX as u64 {
             let suspect = suspect(0, number, "often");
-            assert!(queue.has_room(0, &suspect.signature));
-            queue.put(suspect);
+            assert!(queue.has_room(0, &suspect.signature, None));
+            queue.put(suspect, None);
         }
         let one_more = suspect(0, 1000, "often");
-        assert!(!queue.has_room(0, &one_more.signature));
-        assert!(queue.has_room(1, &one_more.signature));
+        assert!(!queue.has_room(0, &one_more.signature, None));
+        assert!(queue.has_room(1, &one_more.signature, None));
+        assert!(queue.has_room(0, &one_more.signature, Some("KNOWN")));
     }
 }

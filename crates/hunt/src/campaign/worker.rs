@@ -13,6 +13,7 @@ use anchorite_target::TargetError;
 use super::bench::Bench;
 use super::loss::{Evidence, Next};
 use super::{Campaign, Place, Stop};
+use crate::finding::looks_like;
 use crate::plan::Unit;
 use crate::post::lock;
 use crate::tally::Tally;
@@ -161,14 +162,15 @@ impl Campaign<'_> {
         if store.knows(spot) {
             return Ok(());
         }
-        if !self.queue.has_room(spot.place, signature) {
+        let looks_like = looks_like(&tried.run, signature, &self.options.known);
+        if !self.queue.has_room(spot.place, signature, looks_like.as_deref()) {
             self.uninvestigated.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             return Ok(());
         }
         let target = tried.run.target.to_string();
         let suspect = Suspect::new((spot, target, place.level), self.seed, signature.clone(), case);
         store.suspect(&suspect).map_err(Stop::Store)?;
-        self.queue.put(suspect);
+        self.queue.put(suspect, looks_like);
         Ok(())
     }
 
