@@ -3,10 +3,15 @@
 //! Idea: an index that disagrees with its table, or a page that cannot be read, is wrong whatever the level and the
 //! order of the transactions are: no serial order and no documented exception is asked then.
 //!
+//! On TiDB a transaction that was begun OPTIMISTIC, and finds only at its COMMIT that a key is taken, may say so by a
+//! broken assertion: nothing is damaged then, and it counts as any other failed COMMIT.
+//!
 //! Source: the vendors' lists of errors, below. Assumption: the files were not damaged from outside; a campaign's
 //! tables are new. Blind spot: damage that the server does not notice itself.
 
 use anchorite_model::{Event, Outcome, Product, Run};
+
+use super::transactions::is_optimistic;
 
 /// What a violation is called: the server reports damaged data.
 pub const DAMAGE: &str = "damaged data";
@@ -27,6 +32,9 @@ fn codes(product: Product) -> &'static [&'static str] {
     }
 }
 
+/// TiDB: an assertion about a key does not hold.
+const LATE_DUPLICATE: &str = "8141";
+
 /// A sentence for each statement that was answered so.
 pub fn damage(run: &Run) -> Vec<String> {
     reports(run.target.product, &run.events)
@@ -34,11 +42,19 @@ pub fn damage(run: &Run) -> Vec<String> {
 
 fn reports(product: Product, events: &[Event]) -> Vec<String> {
     let codes = codes(product);
-    let events = events.iter().filter_map(|event| match &event.outcome {
-        Outcome::Error(error) if codes.contains(&error.code.as_str()) => Some((event, error)),
+    let is_late = |event: &Event, code: &str| {
+        let begins = |other: &&Event| other.session == event.session && is_optimistic(&other.sql);
+        code == LATE_DUPLICATE && events.iter().any(|other| other.n < event.n && begins(&other))
+    };
+    let reported = events.iter().filter_map(|event| match &event.outcome {
+        Outcome::Error(error)
+            if codes.contains(&error.code.as_str()) && !is_late(event, &error.code) =>
+        {
+            Some((event, error))
+        }
         _ => None,
     });
-    events
+    reported
         .map(|(event, error)| {
             let sql = super::compare::abridged(&event.sql);
             format!("step {} ({sql}): the server says ({}): {}", event.n, error.code, error.message)
@@ -65,5 +81,23 @@ mod tests {
         assert!(answered(Product::Sqlite, "11"));
         assert!(!answered(Product::Postgres, "XX000"));
         assert!(answered(Product::Postgres, "XX002"));
+    }
+
+    #[test]
+    fn an_optimistic_transaction_may_learn_late_that_a_key_is_taken() {
+        let error = DbError { code: LATE_DUPLICATE.to_owned(), ..DbError::default() };
+        let event = |n, sql: &str, outcome| {
+            let sql = sql.to_owned();
+            Event { n, session: 0, sql, outcome, at_us: 0 }
+        };
+        let begun = |begin| {
+            let events = [
+                event(1, begin, Outcome::Ok(anchorite_model::Answer::default())),
+                event(2, "COMMIT", Outcome::Error(error.clone())),
+            ];
+            !reports(Product::Tidb, &events).is_empty()
+        };
+        assert!(begun("BEGIN PESSIMISTIC"));
+        assert!(!begun("BEGIN OPTIMISTIC"));
     }
 }

@@ -61,8 +61,9 @@ const RULES: &[Rule] = &[
     ),
     // A unique key that was to be checked at the end.
     Rule(Some(Product::Tidb), &[8147], ErrorClass::Constraint, Gone::Yes),
-    // Duplicate keys, which an optimistic transaction meets when it commits.
+    // Duplicate keys, which an optimistic transaction meets when it commits; there they may also break an assertion.
     Rule(Some(Product::Tidb), &[1062], ErrorClass::Constraint, Gone::AtCommit),
+    Rule(Some(Product::Tidb), &[8141], ErrorClass::Other, Gone::AtCommit),
     // Duplicate keys.
     Rule(None, &[1022, 1062, 1169, 1557, 1586, 1761, 1762], ErrorClass::Constraint, Gone::No),
     // NOT NULL and missing defaults.
@@ -162,6 +163,7 @@ mod tests {
             (Mariadb, 1062, "INSERT INTO t VALUES (1)", C::Constraint, false),
             (Tidb, 1062, "INSERT INTO t VALUES (1)", C::Constraint, false),
             (Tidb, 1062, "COMMIT", C::Constraint, true),
+            (Tidb, 8141, "COMMIT", C::Other, true),
             (Tidb, 1062, "CREATE UNIQUE INDEX i ON t (a)", C::Constraint, false),
             (Mariadb, 4025, "INSERT INTO t VALUES (1)", C::Constraint, false),
             (Mysql, 3819, "INSERT INTO t VALUES (1)", C::Constraint, false),
