@@ -21,7 +21,8 @@ pub use anomaly::{Anomaly, UnknownAnomaly};
 pub use file::ClaimsError;
 pub use version::{InvalidVersion, Version};
 pub use writes::{
-    Deviation, DocumentedWrites, Exception, SerialOrder, WriteClaims, WriteView, WriteWord,
+    Deviation, DocumentedWrites, Exception, ReadPlace, SerialOrder, WriteClaims, WriteView,
+    WriteWord,
 };
 
 /// What the documentation says about one anomaly at one level.

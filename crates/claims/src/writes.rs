@@ -4,7 +4,7 @@
 //! ```toml
 //! [level.writes]
 //! order = "commit"                # or: any
-//! reads = "serial"                # or: free
+//! reads = "serial"                # or: free, locked
 //! sees = "latest"                 # or: statement-snapshot, transaction-snapshot
 //! locking_reads = "https://…"     # optional: rows that a locking read returned stay as they are until its end
 //! url = "https://…"
@@ -34,6 +34,18 @@ pub enum SerialOrder {
     Commit,
     /// Any order that keeps what was finished before something else began before it.
     Any,
+}
+
+/// What a level promises about reads, beside what it promises about writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadPlace {
+    /// They belong to no serial order.
+    Free,
+    /// The serial order that explains the writes explains them too.
+    Serial,
+    /// And what is read inside a transaction stays locked until its end, so that the order of the commits counts for
+    /// transactions that only read, too.
+    Locked,
 }
 
 /// Which versions of the rows decide what a write changes.
@@ -99,7 +111,7 @@ pub struct WriteClaims {
     /// Which serial orders may explain the final state.
     pub order: SerialOrder,
     /// Whether reads belong to that serial order too.
-    pub serial_reads: bool,
+    pub reads: ReadPlace,
     /// What a write sees.
     pub sees: WriteView,
     /// Where the vendor says that nobody else changes a row that a locking read returned, until its transaction ends.
@@ -224,9 +236,14 @@ impl Source<'_> {
             ("statement-snapshot", WriteView::StatementSnapshot),
             ("transaction-snapshot", WriteView::TransactionSnapshot),
         ];
+        let reads = [
+            ("free", ReadPlace::Free),
+            ("serial", ReadPlace::Serial),
+            ("locked", ReadPlace::Locked),
+        ];
         Ok(WriteClaims {
             order: self.one_of(&text.order, &orders)?,
-            serial_reads: self.one_of(&text.reads, &[("serial", true), ("free", false)])?,
+            reads: self.one_of(&text.reads, &reads)?,
             sees: self.one_of(&text.sees, &views)?,
             locking_reads: text.locking_reads.as_ref().map(|url| self.url(url)).transpose()?,
             url: self.url(&text.url)?,

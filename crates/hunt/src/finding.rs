@@ -11,6 +11,7 @@
 
 use std::time::{Duration, Instant};
 
+use anchorite_claims::ReadPlace;
 use anchorite_model::{Case, Confirmed, Contrast, Finding, Level, Origin, Outcome, Run, Signature};
 use anchorite_model::{ErrorClass, SessionInfo};
 use anchorite_reduce::known::{self, KnownIssue, Sighting};
@@ -265,7 +266,7 @@ impl Question<'_> {
         // Only the final-state oracle leaves reads alone, and only where the level does.
         let serial_reads = level.is_some_and(|level| {
             let writes = self.trial.claims.writes(&tried.run.target, level);
-            writes.is_none_or(|writes| writes.claims.serial_reads)
+            writes.is_none_or(|writes| writes.claims.reads != ReadPlace::Free)
         });
         let takes_snapshots = level.is_some_and(|level| level > Level::ReadCommitted);
         let with_reads = serial_reads || takes_snapshots || self.wanted.oracle != "final-state";

@@ -73,7 +73,8 @@ impl Scene<'_> {
     /// Both read some rows, then each writes one of them.
     pub(super) fn write_skew(&mut self, table: usize) -> Option<Vec<Line>> {
         let key = self.table(table).best_key()?;
-        let range = self.condition(table);
+        let range =
+            if self.random.percent(50) { Condition::default() } else { self.condition(table) };
         let mut lines = Vec::new();
         for who in [A, B] {
             lines.push(Line::Say(who, self.as_transaction(who).select_where(table, &range)));

@@ -27,7 +27,7 @@ mod orders;
 mod replay;
 mod transactions;
 
-use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception};
+use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception, ReadPlace};
 use anchorite_model::sql::Dialect;
 use anchorite_model::{
     BlockingKnowledge, Case, Ending, Expected, Judgement, Level, Outcome, Run, Verdict,
@@ -245,7 +245,8 @@ impl Trial<'_> {
         refused: &[Transaction<'_>],
         rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
     ) -> Result<Serial, E> {
-        let reads = self.documented.claims.serial_reads;
+        let claims = self.documented.claims;
+        let reads = claims.reads != ReadPlace::Free;
         let relevant: Vec<&Transaction<'_>> = self
             .transactions
             .iter()
@@ -253,8 +254,7 @@ impl Trial<'_> {
             .filter(|transaction| transaction.is_writer() || (reads && transaction.is_reader()))
             .chain(refused)
             .collect();
-        let order = self.documented.claims.order;
-        let (orders, all_tried) = orders::orders(self.run, &relevant, order, leniency.free);
+        let (orders, all_tried) = orders::orders(self.run, &relevant, claims, leniency.free);
         let mut expected = Vec::new();
         let mut only_reads = false;
         for order in orders {

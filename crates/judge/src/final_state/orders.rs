@@ -2,13 +2,13 @@
 //!
 //! Idea: a serial order must keep each session's order, and what was finished before something else began. Where
 //! the claim says that everything a write looks at stays locked until the end, the writers' order is that of
-//! their commits; transactions that only read may stand anywhere between.
+//! their commits. Transactions that only read may stand anywhere between, unless what they read stays locked too.
 //! Autocommit statements that one COMMIT set free at the same moment answer in an order that says nothing
 //! about who came first, so both orders count.
 
 use std::collections::HashSet;
 
-use anchorite_claims::SerialOrder;
+use anchorite_claims::{ReadPlace, SerialOrder, WriteClaims};
 use anchorite_model::{Event, Outcome, Run};
 
 use super::transactions::Transaction;
@@ -20,18 +20,22 @@ pub const MOST_ORDERS: usize = 120;
 pub fn orders(
     run: &Run,
     transactions: &[&Transaction<'_>],
-    order: SerialOrder,
+    claims: &WriteClaims,
     is_free: &dyn Fn(&Transaction<'_>) -> bool,
 ) -> (Vec<Vec<usize>>, bool) {
     let count = transactions.len();
     let batches = batches(run);
+    let holds_locks = |transaction: &Transaction<'_>| {
+        transaction.is_writer()
+            || (claims.reads == ReadPlace::Locked && transaction.begin.is_some())
+    };
     let must_precede = |a: usize, b: usize| {
         let (first, second) = (transactions[a], transactions[b]);
         let sequential = first.ended < second.began
             || (first.session == second.session && first.ended < second.ended);
-        let by_commit = order == SerialOrder::Commit
-            && first.is_writer()
-            && second.is_writer()
+        let by_commit = claims.order == SerialOrder::Commit
+            && holds_locks(first)
+            && holds_locks(second)
             && first.ended < second.ended
             && !is_free(second)
             && batches.get(first.ended) != batches.get(second.ended);
