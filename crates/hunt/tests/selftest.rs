@@ -8,7 +8,7 @@ use anchorite_hunt::SelfTest;
 use anchorite_hunt::selftest::Findings;
 use anchorite_judge::Oracle;
 use anchorite_model::Case;
-use anchorite_stage::RunOptions;
+use anchorite_stage::{Limits, RunOptions};
 use anchorite_target::sabotage::Sabotage;
 use anchorite_target::{Target, open};
 
@@ -33,7 +33,7 @@ fn findings(target: &dyn Target) -> Findings {
         cases: &cases,
         plants: PLANTS,
         jobs: 2,
-        options: RunOptions::default(),
+        options: RunOptions { limits: Limits::hurried(), ..RunOptions::default() },
         progress: &|_| {},
     };
     test.hold().unwrap_or_else(|error| panic!("{}: {error}", target.info()))
