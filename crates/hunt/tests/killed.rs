@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "the child talks to its parent")]
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -132,11 +133,13 @@ fn child() {
     }
 }
 
-fn start(folder: &Path) -> Child {
+/// What the child says goes into a file, where it can be seen at once and outlives the child.
+fn start(folder: &Path, told: &Path) -> Child {
+    let told = File::create(told).expect("a file");
     let us = std::env::current_exe().expect("our own path");
     let mut command = Command::new(us);
     command.args(["--exact", "child", "--nocapture"]).env(FOLDER, folder);
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the child starts")
+    command.stdout(told).stderr(Stdio::null()).spawn().expect("the child starts")
 }
 
 fn lines(file: &Path) -> usize {
@@ -145,34 +148,41 @@ fn lines(file: &Path) -> usize {
 
 /// Different moments for different kills: while the folder is opened, after a block, with suspects waiting,
 /// after an investigation.
-fn is_time_for(kill: usize, folder: &Path, before: (usize, usize)) -> bool {
+fn is_time_for(kill: usize, folder: &Path, told: &Path, progress: usize) -> bool {
     match kill % 4 {
         0 => true,
-        1 => lines(&folder.join("progress")) > before.0,
+        1 => lines(&folder.join("progress")) > progress,
         2 => std::fs::read_dir(folder.join("suspects")).map_or(0, Iterator::count) > 0,
-        // The second one: by then the first has been told.
-        _ => lines(&folder.join("outcomes")) > before.1 + 1,
+        _ => !fingerprints(told).is_empty(),
     }
+}
+
+/// The findings that the child has told whole.
+fn fingerprints(told: &Path) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(told).unwrap_or_default();
+    let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    let found = whole.filter_map(|line| line.split_once("found "));
+    found.map(|(_, fingerprint)| fingerprint.to_owned()).collect()
 }
 
 #[test]
 fn a_hunt_that_is_killed_again_and_again_loses_nothing() {
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = temporary.path().join("killed");
+    let told = temporary.path().join("told");
     let mut found = BTreeSet::new();
     for kill in 0..KILLS {
-        let before = (lines(&folder.join("progress")), lines(&folder.join("outcomes")));
-        let mut child = start(&folder);
+        let progress = lines(&folder.join("progress"));
+        let mut child = start(&folder, &told);
         let begun = Instant::now();
-        while !is_time_for(kill, &folder, before) && child.try_wait().expect("a state").is_none() {
+        let mut is_over = || child.try_wait().expect("a state").is_some();
+        while !is_time_for(kill, &folder, &told, progress) && !is_over() {
             assert!(begun.elapsed() < LIMIT, "kill {kill}: the child does not get on");
             wait_readable(&[], Duration::from_millis(1));
         }
         child.kill().expect("it can be killed");
-        let output = child.wait_with_output().expect("it ends");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let said = said.lines().filter_map(|line| line.split_once("found "));
-        found.extend(said.map(|(_, fingerprint)| fingerprint.to_owned()));
+        child.wait().expect("it ends");
+        found.extend(fingerprints(&told));
         if folder.join("campaign.json").exists() {
             let (store, _) =
                 Store::resume::<Tally>(&folder).expect("the folder opens after a kill");
