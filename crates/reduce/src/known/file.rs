@@ -32,6 +32,8 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "MDEV-26643",
     "MDEV-27992",
     "MYSQL-DEADLOCK-UNTOLD",
+    "MYSQL-MOVED-BEHIND",
+    "MYSQL-ORPHAN",
     "MYSQL-REPLACED-BEHIND",
     "PG-ON-CONFLICT-UNWATCHED",
     "TIDB-45677",
