@@ -37,6 +37,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "MYSQL-REPLACED-BEHIND",
     "PG-ON-CONFLICT-UNWATCHED",
     "TIDB-45677",
+    "TIDB-CASCADED-CHILD",
     "TIDB-DELETED-PARENT",
     "TIDB-MOVED-PARENT"
 ];

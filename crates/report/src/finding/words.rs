@@ -1,6 +1,6 @@
 //! The words that every form of a finding says the same way.
 
-use anchorite_claims::Anomaly;
+use anchorite_claims::{Anomaly, Version};
 use anchorite_model::{
     Expected, Finding, Judgement, Origin, Product, Signature, TargetInfo, Verdict,
 };
@@ -55,17 +55,14 @@ pub(crate) fn product_and_version(target: &TargetInfo) -> String {
         "" => String::new(),
         variant => format!(" ({variant})"),
     };
-    format!("{name} {}{variant}", version_number(&target.version))
+    format!("{name} {}{variant}", version_number(target))
 }
 
-/// The first number with a dot in a server's own words: `8.5.0` of `v8.5.0-alpha`.
-pub(crate) fn version_number(version: &str) -> &str {
-    let start = version.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
-    let rest = &version[start..];
-    let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
-    match rest[..end].trim_end_matches('.') {
-        "" => version,
-        number => number,
+/// The numbers in a server's own words: `8.5.0` of `8.0.11-TiDB-v8.5.0-alpha`.
+fn version_number(target: &TargetInfo) -> String {
+    match Version::of(target).to_string() {
+        none if none.is_empty() => target.version.clone(),
+        numbers => numbers,
     }
 }
 
@@ -149,7 +146,8 @@ pub(crate) fn hunt_again(finding: &Finding) -> Option<String> {
 
 /// A target as `--on` takes it: `mariadb@10.11`, `postgres@15`, `sqlite:wal`.
 pub(crate) fn on(target: &TargetInfo) -> String {
-    let numbers: Vec<&str> = version_number(&target.version).split('.').collect();
+    let version = version_number(target);
+    let numbers: Vec<&str> = version.split('.').collect();
     let parts = match target.product {
         Product::Sqlite => {
             let known = ["wal", "shared-cache"].contains(&target.variant.as_str());
@@ -200,7 +198,7 @@ mod tests {
         let postgres = target(Product::Postgres, "PostgreSQL 15.18 (Debian 15.18-1) on x86_64");
         assert_eq!(product_and_version(&postgres), "PostgreSQL 15.18");
         assert_eq!(on(&postgres), "postgres@15");
-        assert_eq!(on(&target(Product::Tidb, "v8.5.0")), "tidb@8.5");
+        assert_eq!(on(&target(Product::Tidb, "8.0.11-TiDB-v8.5.0-gac41d7")), "tidb@8.5");
         assert_eq!(product_and_version(&target(Product::Tidb, "nightly")), "TiDB nightly");
     }
 
