@@ -42,3 +42,4 @@ pub mod scans;
 pub mod sessions;
 mod singles;
 pub mod witness;
+pub mod write_table;

@@ -11,7 +11,7 @@
 
 use crate::hash::WordMap;
 use crate::model::{Atom, History, KeyId, NONE, OpId, TxnId, Workload};
-use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
+use crate::resolve::{FIRST_SPECIAL, Fault, INIT, Resolved};
 
 /// What is known of all keys.
 #[derive(Debug, Clone, Default)]
@@ -121,14 +121,14 @@ pub fn known(history: &History, resolved: &Resolved, txn_order: Option<&[u64]>) 
     let numbers: WordMap<OpId, u64> = history.version_numbers.iter().copied().collect();
     let mut orders = Orders::start();
     orders.ops.reserve(writes.len());
-    let mut elements: WordMap<Atom, OpId> = WordMap::default();
+    let mut lists = ByList::new(history, resolved);
     for key in 0..history.keys.len() {
         let writes = &mut writes[starts[key] as usize..starts[key + 1] as usize];
         if let Some(order) = txn_order {
             writes.sort_by_key(|op| (order[resolved.op_txn[*op as usize] as usize], *op));
             one_chain(&mut orders, writes);
         } else if history.workload == Workload::ListAppend {
-            by_list(history, key as KeyId, writes, &mut elements, &mut orders);
+            lists.order(key as KeyId, writes, &mut orders);
         } else if !numbers.is_empty() {
             by_number(writes, &numbers, &mut orders);
         } else {
@@ -154,33 +154,64 @@ fn apart(orders: &mut Orders, writes: &[OpId]) {
     }
 }
 
-fn by_list(
-    history: &History,
-    key: KeyId,
-    writes: &mut [OpId],
-    elements: &mut WordMap<Atom, OpId>,
-    orders: &mut Orders,
-) {
-    elements.clear();
-    elements.extend(writes.iter().map(|op| (history.ops[*op as usize].value, *op)));
-    let before = orders.ops.len();
-    for element in history.lists.longest_of_all(key) {
-        // Taken out of the map, so that an element that is in the list twice counts once.
-        if let Some(op) = elements.remove(element) {
-            orders.ops.push(op);
+/// Orders appends by the lists that were read.
+struct ByList<'a> {
+    history: &'a History,
+    resolved: &'a Resolved,
+    /// Whether some element was appended more than once.
+    is_repeated: bool,
+    /// One bit per operation: an append that has its place, or needs none.
+    placed: Vec<u64>,
+}
+
+impl<'a> ByList<'a> {
+    fn new(history: &'a History, resolved: &'a Resolved) -> ByList<'a> {
+        let is_repeated = resolved.faults.iter().any(|at| at.fault == Fault::WrittenTwice);
+        ByList { history, resolved, is_repeated, placed: vec![0; history.ops.len() / 64 + 1] }
+    }
+
+    /// False if it was placed before.
+    fn place(&mut self, op: OpId) -> bool {
+        let (word, bit) = (&mut self.placed[op as usize / 64], 1 << (op % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// The appends of the key's longest list, then those that nobody read. An element that is in the list twice, or
+    /// was appended twice, counts once.
+    fn order(&mut self, key: KeyId, writes: &[OpId], orders: &mut Orders) {
+        let before = orders.ops.len();
+        let longest = self.history.lists.longest_of_all(key);
+        let resolved = self.resolved;
+        if self.is_repeated || longest.len() > resolved.appends.of(key).len() {
+            let value = |op: OpId| self.history.ops[op as usize].value;
+            let last: WordMap<Atom, OpId> = writes.iter().map(|op| (value(*op), *op)).collect();
+            let earlier: Vec<OpId> =
+                writes.iter().copied().filter(|op| last[&value(*op)] != *op).collect();
+            for op in earlier {
+                self.place(op);
+            }
+            let appends = longest.iter().filter_map(|element| last.get(element).copied());
+            orders.ops.extend(appends.filter(|op| self.place(*op)));
+        } else {
+            let counts =
+                |op: OpId| op != NONE && resolved.included[resolved.op_txn[op as usize] as usize];
+            let appends = resolved.appends.of(key).iter().copied().filter(|op| counts(*op));
+            orders.ops.extend(appends.filter(|op| self.place(*op)));
         }
-    }
-    let observed = orders.ops.len() > before;
-    if observed {
-        orders.end_chain();
-    }
-    for &write in writes.iter() {
-        if elements.get(&history.ops[write as usize].value) == Some(&write) {
-            orders.ops.push(write);
+        let observed = orders.ops.len() > before;
+        if observed {
             orders.end_chain();
         }
+        for &write in writes {
+            if self.place(write) {
+                orders.ops.push(write);
+                orders.end_chain();
+            }
+        }
+        orders.end_key(observed);
     }
-    orders.end_key(observed);
 }
 
 fn by_number(writes: &mut [OpId], numbers: &WordMap<OpId, u64>, orders: &mut Orders) {

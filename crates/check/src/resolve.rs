@@ -8,8 +8,9 @@
 //! Blind spot: a value that was written twice and read names no writer; such reads are set aside and
 //! the history is then never declared valid.
 
-use crate::hash::{WordMap, mix_pair};
+use crate::hash::WordMap;
 use crate::model::{Atom, History, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId};
+use crate::write_table::{Appends, WriteTable};
 
 /// Read of the initial state.
 pub const INIT: u32 = u32::MAX;
@@ -63,6 +64,8 @@ pub struct Resolved {
     pub faults: Vec<FaultAt>,
     /// Whether some read could not be attributed to one writer.
     pub ambiguous: bool,
+    /// Who wrote the elements of the lists that were read.
+    pub appends: Appends,
 }
 
 impl Resolved {
@@ -70,56 +73,6 @@ impl Resolved {
     #[inline]
     pub fn writer(&self, source: u32) -> Option<TxnId> {
         (source < FIRST_SPECIAL).then(|| self.op_txn[source as usize])
-    }
-}
-
-/// Open-addressing table from (key, value) to the write.
-pub(crate) struct WriteTable<'a> {
-    ops: &'a [Op],
-    slots: Vec<u32>,
-    mask: usize,
-}
-
-impl<'a> WriteTable<'a> {
-    pub(crate) fn with_capacity(ops: &'a [Op], writes: usize) -> WriteTable<'a> {
-        let size = (writes * 2).next_power_of_two().max(16);
-        WriteTable { ops, slots: vec![NONE; size], mask: size - 1 }
-    }
-
-    /// Inserts a write; gives back an earlier write of the same value to the same key.
-    #[inline]
-    pub(crate) fn insert(&mut self, op: OpId) -> Option<OpId> {
-        let Op { key, value, .. } = self.ops[op as usize];
-        let mut at = mix_pair(key, value.bits()) as usize & self.mask;
-        loop {
-            let found = self.slots[at];
-            if found == NONE {
-                self.slots[at] = op;
-                return None;
-            }
-            let there = self.ops[found as usize];
-            if there.key == key && there.value == value {
-                return Some(found);
-            }
-            at = (at + 1) & self.mask;
-        }
-    }
-
-    /// The write of this value to this key.
-    #[inline]
-    pub(crate) fn find(&self, key: u32, value: Atom) -> Option<OpId> {
-        let mut at = mix_pair(key, value.bits()) as usize & self.mask;
-        loop {
-            let found = self.slots[at];
-            if found == NONE {
-                return None;
-            }
-            let there = self.ops[found as usize];
-            if there.key == key && there.value == value {
-                return Some(found);
-            }
-            at = (at + 1) & self.mask;
-        }
     }
 }
 
@@ -150,7 +103,8 @@ pub fn resolve(history: &History, threads: usize) -> Resolved {
     faults
         .retain(|at| at.fault == Fault::WrittenTwice || included[op_txn[at.op as usize] as usize]);
     faults.sort_by_key(|at| (at.op, at.fault));
-    Resolved { op_txn, source, included, faults, ambiguous }
+    let appends = index.appends;
+    Resolved { op_txn, source, included, faults, ambiguous, appends }
 }
 
 /// Reads of every part of the history, each part on a thread of its own.
@@ -201,6 +155,7 @@ struct Index<'a> {
     history: &'a History,
     op_txn: &'a [TxnId],
     table: WriteTable<'a>,
+    appends: Appends,
     /// Values written twice, with all their writes.
     repeated: WordMap<(u32, Atom), Vec<OpId>>,
     /// Deletions by key: the only one, or [`NONE`] if there are several.
@@ -218,6 +173,7 @@ impl<'a> Index<'a> {
             history,
             op_txn,
             table: WriteTable::with_capacity(&history.ops, writes),
+            appends: Appends::default(),
             repeated: WordMap::default(),
             deleted: WordMap::default(),
             intermediate: vec![0; history.ops.len() / 64 + 1],
@@ -236,6 +192,7 @@ impl<'a> Index<'a> {
             last[what.key as usize] = (txn, op as OpId);
             index.enter(op as OpId, what);
         }
+        index.appends = Appends::new(history, &index.table);
         index
     }
 
@@ -309,10 +266,8 @@ impl<'a> Index<'a> {
             (0..self.history.txns.len() as TxnId).filter(|txn| included[*txn as usize]).collect();
         for key in 0..self.history.keys.len() as u32 {
             // Every element of a list that was read came from a transaction that counts.
-            for &element in self.history.lists.longest(key) {
-                if let Some(write) = self.table.find(key, element) {
-                    self.include(write, included, &mut queue);
-                }
+            for &write in self.appends.of(key).iter().filter(|write| **write != NONE) {
+                self.include(write, included, &mut queue);
             }
         }
         while let Some(txn) = queue.pop() {
@@ -409,11 +364,24 @@ impl Pass<'_, '_> {
     /// A list read saw the version that its last element made.
     fn read_list(&mut self, txn: TxnId, op: OpId, what: Op) {
         let index = self.index;
-        let list = index.history.lists.get(what.key, ListRef::from_atom(what.value));
-        let find = |element: &Atom| index.table.find(what.key, *element);
-        let source = list.last().map_or(INIT, |element| find(element).unwrap_or(THIN_AIR));
+        let or_thin_air = |write: OpId| if write == NONE { THIN_AIR } else { write };
+        let (source, is_whole) = match ListRef::from_atom(what.value) {
+            ListRef::Prefix(0) => (INIT, true),
+            // The longest list stands for all its beginnings.
+            ListRef::Prefix(len) => {
+                let writes = index.appends.of(what.key);
+                let is_longest = writes.len() == len as usize;
+                (or_thin_air(writes[len as usize - 1]), !(is_longest && writes.contains(&NONE)))
+            }
+            odd @ ListRef::Odd(_) => {
+                let list = index.history.lists.get(what.key, odd);
+                let find = |element: &Atom| index.table.find(what.key, *element);
+                let source = list.last().map_or(INIT, |element| find(element).unwrap_or(THIN_AIR));
+                (source, list.iter().all(|element| find(element).is_some()))
+            }
+        };
         self.set(op, source);
-        if source == THIN_AIR || self.unseen_part(what, list).iter().any(|e| find(e).is_none()) {
+        if source == THIN_AIR || !is_whole {
             self.fault(Fault::ThinAirRead, op, NONE);
         }
         if source < FIRST_SPECIAL {
@@ -423,16 +391,6 @@ impl Pass<'_, '_> {
             } else if index.history.txns[writer as usize].outcome == Outcome::Aborted {
                 self.set(op, THIN_AIR);
             }
-        }
-    }
-
-    /// The part of a list that has to be looked at: prefixes of the longest list are looked at once, with
-    /// the longest one itself.
-    fn unseen_part<'l>(&self, what: Op, list: &'l [Atom]) -> &'l [Atom] {
-        let longest = self.index.history.lists.longest(what.key);
-        match ListRef::from_atom(what.value) {
-            ListRef::Prefix(len) if (len as usize) < longest.len() => &[],
-            _ => list,
         }
     }
 }

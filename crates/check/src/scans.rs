@@ -8,7 +8,8 @@ use crate::hash::WordMap;
 use crate::model::{
     Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId, Workload,
 };
-use crate::resolve::{FIRST_SPECIAL, Fault, Resolved, WriteTable};
+use crate::resolve::{FIRST_SPECIAL, Fault, Resolved};
+use crate::write_table::WriteTable;
 
 /// A finding of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,6 +214,11 @@ impl<'a> Lists<'a> {
         let longest = self.history.lists.longest(what.key);
         let is_prefix = matches!(ListRef::from_atom(what.value), ListRef::Prefix(_));
         if is_prefix && list.len() < longest.len() {
+            return;
+        }
+        let mut sorted = list.to_vec();
+        sorted.sort_unstable_by_key(|element| element.bits());
+        if sorted.windows(2).all(|pair| pair[0] != pair[1]) {
             return;
         }
         let mut seen: WordMap<Atom, ()> = WordMap::default();
