@@ -6,6 +6,7 @@ use sqlparser::ast::{
 };
 
 use crate::draft::Draft;
+use crate::sentence::Sentence;
 
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,8 +25,6 @@ pub(crate) struct Table {
     pub(crate) foreign: Vec<String>,
     /// Generated columns.
     pub(crate) generated: Vec<String>,
-    /// Whether it is partitioned.
-    pub(crate) partitioned: bool,
     /// Whether what happens to its rows happens to rows that refer to them: CASCADE, SET NULL, SET DEFAULT.
     pub(crate) passes_on: bool,
 }
@@ -33,8 +32,9 @@ pub(crate) struct Table {
 /// The tables that the setup creates, as far as it could be parsed.
 pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    for tree in draft.setup.iter().filter_map(|sentence| sentence.tree()) {
-        match tree {
+    let outlines: Vec<_> = draft.setup.iter().filter_map(Sentence::outline).collect();
+    for tree in &outlines {
+        match tree.as_ref() {
             Statement::CreateTable(create) => tables.push(table(create)),
             Statement::CreateIndex(index) => {
                 let name = last_name(&index.table_name);
@@ -47,8 +47,7 @@ pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
             _ => {}
         }
     }
-    let trees = draft.setup.iter().filter_map(|sentence| sentence.tree());
-    for key in trees.flat_map(foreign_keys) {
+    for key in outlines.iter().flat_map(|tree| foreign_keys(tree)) {
         let name = last_name(&key.foreign_table);
         if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
             table
@@ -62,7 +61,6 @@ pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
 
 fn table(create: &CreateTable) -> Table {
     let mut table = Table { name: last_name(&create.name), ..Table::default() };
-    table.partitioned = create.partition_by.is_some();
     for column in &create.columns {
         let name = column.name.value.to_lowercase();
         for option in &column.options {

@@ -7,6 +7,8 @@
 //! Assumption: a tree that survives printing means the same to the server. Blind spot: what the parser reads and
 //! forgets (comments; hints keep a statement from being parsed at all).
 
+use std::borrow::Cow;
+
 use anchorite_model::StatementKind;
 use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};
 use sqlparser::ast::Statement;
@@ -40,6 +42,23 @@ impl Sentence {
     /// The tree, where there is one.
     pub(crate) fn tree(&self) -> Option<&Statement> {
         self.tree.as_deref()
+    }
+
+    /// What it says about tables, also where it says something about their storage that the parser does not know.
+    pub(crate) fn outline(&self) -> Option<Cow<'_, Statement>> {
+        if let Some(tree) = self.tree() {
+            return Some(Cow::Borrowed(tree));
+        }
+        if self.kind() != StatementKind::Ddl || self.dialect != Dialect::Mysql {
+            return None;
+        }
+        let is_storage =
+            |token: &Token<'_>| token.is_word("CLUSTERED") || token.is_word("NONCLUSTERED");
+        let tokens = self.tokens();
+        let logical = tokens.iter().take_while(|token| !token.is_word("PARTITION"));
+        let words: Vec<&str> =
+            logical.filter(|token| !is_storage(token)).map(|token| token.text).collect();
+        parse(&words.join(" "), self.dialect).map(Cow::Owned)
     }
 
     /// Whether it can be asked about.
