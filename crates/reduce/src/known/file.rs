@@ -39,7 +39,9 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "TIDB-45677",
     "TIDB-CASCADED-CHILD",
     "TIDB-DELETED-PARENT",
-    "TIDB-MOVED-PARENT"
+    "TIDB-MOVED-PARENT",
+    "TIDB-ORPHAN",
+    "TIDB-SNAPSHOT-INDEX"
 ];
 
 impl BuiltIn {
