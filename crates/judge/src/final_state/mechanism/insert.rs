@@ -9,7 +9,7 @@ use super::shape::WriteShape;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use super::state::{Row, State, Writer};
 use crate::final_state::compare::abridged;
-use crate::final_state::transactions::Performed;
+use crate::final_state::transactions::{Performed, is_optimistic};
 
 impl<'r> Simulation<'_, 'r> {
     /// The states that an INSERT or REPLACE may lead to.
@@ -47,7 +47,9 @@ impl<'r> Simulation<'_, 'r> {
                 Err(reason) => return Ok(Err(reason)),
             }
         }
-        if branches.next.is_empty() && shape.has_subquery {
+        // An optimistic transaction checks keys in its snapshot, and again when it commits.
+        let is_optimistic = self.committed[writer].begin.is_some_and(is_optimistic);
+        if branches.next.is_empty() && (shape.has_subquery || is_optimistic) {
             let sql = abridged(statement.sql);
             return Ok(Err(format!("what an INSERT read is not known: {sql}")));
         }
