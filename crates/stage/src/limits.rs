@@ -45,7 +45,7 @@ impl Limits {
     /// deadlocks when a third session ends, not before: a hunt does not wait for that. With several workers a
     /// statement takes longer, but nobody is idle meanwhile: asking early would cost more than it gains.
     pub fn hurried() -> Self {
-        let [pause, deadlock] = [Duration::from_micros(600), Duration::from_millis(500)];
+        let [pause, deadlock] = [Duration::from_micros(1500), Duration::from_millis(500)];
         Self { pause, deadlock, ..Self::default() }
     }
 }

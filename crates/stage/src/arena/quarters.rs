@@ -4,8 +4,9 @@
 //! case, and reads the final state: two round trips per case. Sessions are opened once per level, with
 //! the level read back, and move from set to set.
 //!
-//! Table sets rotate: the one that was left longest ago is taken, unless deleted rows may still be felt there
-//! (`purge`); then a further set is made. So there are as many sets as the speed of the cases asks for.
+//! Table sets rotate: of those that have the tables of a case, the one that was left longest ago is taken, unless
+//! deleted rows may still be felt there (`purge`); then a further set is made. So there are as many sets as the
+//! speed of the cases asks for.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,8 +21,8 @@ use crate::cast::{Cast, Watching, level_of, session_options};
 use crate::player::Player;
 use crate::{RunOptions, StageError};
 
-/// So many table sets are made without asking whether the oldest one is clean.
-const SETS_MIN: usize = 8;
+/// So many sets of the same tables are made without asking whether the oldest one is clean.
+const SETS_MIN: usize = 4;
 /// More table sets than this are never made: then the tables of the oldest are made anew.
 const SETS_MAX: usize = 64;
 
@@ -80,36 +81,36 @@ impl Quarters {
         self.sets.iter().any(|set| set.can_refill(plan) || set.can_be_made())
     }
 
-    /// Takes the set that the next case is to use: the one that was left longest ago, or another one if what
-    /// was deleted there may still be felt.
+    /// Takes the set that the next case is to use: one that has its tables and is clean; else one whose tables
+    /// are of no use any more; else a new one.
     pub(super) fn take_set(
         &mut self,
         target: &dyn Target,
         plan: &Plan<'_>,
         options: &RunOptions,
     ) -> Result<Set, TargetError> {
-        // Tables that will be made anew are as good as any.
-        let is_ready = |quarters: &Self| {
-            quarters
-                .sets
-                .front()
-                .is_some_and(|set| !set.can_refill(plan) || quarters.purge.has_passed(set))
-        };
-        if !is_ready(self) && self.sets.len() >= SETS_MIN {
+        let is_clean = |set: &Set, purge: &Purge| set.can_refill(plan) && purge.has_passed(set);
+        let find_clean =
+            |quarters: &Self| quarters.sets.iter().position(|set| is_clean(set, &quarters.purge));
+        let mut found = find_clean(self);
+        let waiting = self.sets.iter().filter(|set| set.can_refill(plan)).count();
+        if found.is_none() && waiting >= SETS_MIN {
             self.purge.ask(self.caretaker.as_mut(), &mut self.sets, options)?;
+            found = find_clean(self);
         }
-        if !is_ready(self) && self.sets.len() < SETS_MAX {
-            return Ok(Set::new(target.create_schema()?));
+        let found = found.or_else(|| self.sets.iter().position(|set| !set.can_refill(plan)));
+        if let Some(set) = found.and_then(|at| self.sets.remove(at)) {
+            return Ok(set);
         }
-        let is_ready = is_ready(self);
-        let Some(mut set) = self.sets.pop_front() else {
-            return Ok(Set::new(target.create_schema()?));
-        };
-        if !is_ready {
-            // Somebody keeps the server from tidying up.
-            set.distrust();
+        let is_full = self.sets.len() >= SETS_MAX;
+        match self.sets.pop_front_if(|_| is_full) {
+            Some(mut oldest) => {
+                // Somebody keeps the server from tidying up.
+                oldest.distrust();
+                Ok(oldest)
+            }
+            None => Ok(Set::new(target.create_schema()?)),
         }
-        Ok(set)
     }
 
     /// Gives a set back after its case.
