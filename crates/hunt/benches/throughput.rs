@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
-use anchorite_generate::Recipe;
+use anchorite_generate::{Recipe, Weights};
 use anchorite_hunt::{Trial, processors, usual_workers};
 use anchorite_judge::Oracle;
 use anchorite_model::{Case, Level, Outcome, Run, StatementKind};
@@ -19,6 +19,8 @@ use anchorite_target::{Target, open};
 
 const CASES: usize = 4_000;
 const WARM_UP: usize = 200;
+/// Four of seven cases have two transactions: so 100 of those share their tables, as 100 cases do in a hunt.
+const ALIKE: &str = "[case]\ngroup = 175";
 /// With a timer every blocked statement costs two seconds, so a few cases must do.
 const TIMED_CASES: usize = 16;
 const TIMER: Duration = Duration::from_secs(2);
@@ -134,7 +136,8 @@ fn main() {
     let urls = if named.is_empty() { vec!["sqlite".to_owned()] } else { named };
     for url in urls {
         let target = open(&url).unwrap_or_else(|error| panic!("{error}"));
-        let recipe = Recipe::new(target.info().product);
+        let weights = Weights::parse("two transactions", ALIKE).expect("weights");
+        let recipe = Recipe { weights, ..Recipe::new(target.info().product) };
         let all = (0..).map(|number| anchorite_generate::case(&recipe, 1, number));
         let cases: Vec<Case> = all.filter(|case| case.sessions.len() == 2).take(CASES).collect();
         let weakest = target.levels().iter().copied().find(|level| *level >= Level::ReadCommitted);

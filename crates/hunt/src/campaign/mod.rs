@@ -1,16 +1,16 @@
-//! A campaign: workers that run blocks of cases, one investigator that looks closer at what they suspect.
+//! A campaign: workers that run blocks of cases, and investigators that look closer at what they suspect.
 //!
 //! * `worker`: runs the cases of a block, counts, and keeps suspects.
-//! * `investigator`: confirms and reduces one suspect at a time while the workers go on.
+//! * `investigator`: confirms and reduces one suspect at a time while the workers go on. When they have ended, there
+//!   are as many investigators.
 //! * `queue`: what waits for the investigator.
 //! * `loss`: what happens when a server goes away.
-//! * `bench`: how to see and reach a thread from outside.
-//!
-//! This thread only looks after the others: the budget, Ctrl-C, threads that are stuck, and the live line.
+//! * `course`: the threads and the one that looks after them. `bench`: how to see and reach a thread from outside.
 //!
 //! Assumption: a case is made from its number alone, so it does not matter who runs it.
 
 mod bench;
+mod course;
 mod investigator;
 mod loss;
 mod queue;
@@ -19,7 +19,6 @@ mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -37,14 +36,6 @@ use crate::plan::Plan;
 use crate::post::{Gone, Post, lock};
 use crate::tally::Tally;
 
-/// How often this thread looks at the others.
-const TICK: Duration = Duration::from_millis(200);
-/// A case that takes longer than this is given up: the limits of the stage should have ended it.
-const STUCK: Duration = Duration::from_secs(240);
-/// Cases that are running when the time is over get this long to end.
-const LAST_CASE: Duration = Duration::from_secs(10);
-/// After the last case the investigator gets this long; what it does not reach is kept as a suspect.
-pub const LAST_LOOKS: Duration = Duration::from_secs(60);
 /// What reports say about who wrote them.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -202,7 +193,7 @@ impl<'a> Campaign<'a> {
             *longest = (*longest).max(entry.at_ms);
         }
         let workers = (1..=options.jobs).map(|n| Bench::new(format!("worker {n}")));
-        let investigator = Bench::new("the investigator".to_owned());
+        let investigators = (1..=options.jobs).map(|n| Bench::new(format!("investigator {n}")));
         Self {
             quarries,
             places,
@@ -218,86 +209,11 @@ impl<'a> Campaign<'a> {
             store: Mutex::new(store),
             tally: Mutex::new(tally),
             queue: Queue::default(),
-            benches: workers.chain([investigator]).collect(),
+            benches: workers.chain(investigators).collect(),
             is_over: AtomicBool::new(false),
             stop: Mutex::default(),
             uninvestigated: AtomicU64::new(0),
             rejection: Mutex::default(),
-        }
-    }
-
-    fn run(&self) {
-        let (workers, investigator) = self.benches.split_at(self.options.jobs);
-        std::thread::scope(|scope| {
-            let (finished, news) = channel();
-            let mut threads = Vec::new();
-            for bench in workers {
-                let finished = Finish(self, finished.clone(), Finished::Worker);
-                threads.push(scope.spawn(move || {
-                    let _finished = finished;
-                    self.work(bench);
-                }));
-            }
-            for bench in investigator {
-                let finished = Finish(self, finished.clone(), Finished::Investigator);
-                threads.push(scope.spawn(move || {
-                    let _finished = finished;
-                    self.investigate_all(bench);
-                }));
-            }
-            drop(finished);
-            let mut working = workers.len();
-            let mut last_looks_end = None;
-            loop {
-                match news.recv_timeout(TICK) {
-                    Ok(Finished::Worker) => working -= 1,
-                    Ok(Finished::Investigator) | Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if working == 0 && last_looks_end.is_none() {
-                    let _ = self.worked.set(self.begun.elapsed());
-                    self.queue.close();
-                    last_looks_end = Some(Instant::now() + LAST_LOOKS);
-                }
-                self.look_after(workers, investigator, last_looks_end);
-                self.audience.live(&self.summary());
-            }
-            for thread in threads {
-                // A panic has been told by its thread, and has stopped the hunt.
-                let _ = thread.join();
-            }
-        });
-    }
-
-    /// Ctrl-C, the end of the time, and threads that are stuck.
-    fn look_after(&self, workers: &[Bench], others: &[Bench], last_looks_end: Option<Instant>) {
-        if self.options.run.interrupt.load(Ordering::Relaxed) {
-            self.stop(Stop::Interrupted);
-        }
-        if self.is_stopped() {
-            self.benches.iter().for_each(Bench::interrupt);
-            return;
-        }
-        if let Some(time) = self.options.time {
-            if self.begun.elapsed() > time {
-                self.is_over.store(true, Ordering::SeqCst);
-            }
-            if self.begun.elapsed() > time + LAST_CASE {
-                workers.iter().for_each(Bench::interrupt);
-            }
-        }
-        if last_looks_end.is_some_and(|end| Instant::now() > end) {
-            others.iter().for_each(Bench::interrupt);
-        }
-        for bench in workers {
-            if let Some(spot) = bench.stuck_for(STUCK) {
-                let (seconds, name) = (STUCK.as_secs(), &bench.name);
-                self.audience.say(&format!(
-                    "{name} has made no progress for {seconds} s in case {}; the case is given up",
-                    spot.number
-                ));
-                bench.interrupt();
-            }
         }
     }
 
@@ -370,24 +286,5 @@ impl<'a> Campaign<'a> {
             uninvestigated: self.uninvestigated.load(Ordering::SeqCst),
             rejection: lock(&self.rejection).take(),
         }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Finished {
-    Worker,
-    Investigator,
-}
-
-/// Tells that a thread has ended, however it ended.
-struct Finish<'c, 'a>(&'c Campaign<'a>, Sender<Finished>, Finished);
-
-impl Drop for Finish<'_, '_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop(Stop::Panicked);
-        }
-        // The receiver lives until all senders are gone.
-        let _ = self.1.send(self.2);
     }
 }

@@ -19,11 +19,14 @@ pub(super) fn sql(script: &Script<'_>) -> String {
     comment(&mut out, "");
     comment(
         &mut out,
-        &format!(
-            "Open {} terminals, each with a client on the same database, and call them {}.",
-            names.len(),
-            names.join(", ")
-        ),
+        &match &names[..] {
+            [name] => format!("Open a terminal with a client on the database, and call it {name}."),
+            _ => format!(
+                "Open {} terminals, each with a client on the same database, and call them {}.",
+                names.len(),
+                names.join(", ")
+            ),
+        },
     );
     comment(
         &mut out,

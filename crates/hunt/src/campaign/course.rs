@@ -1,0 +1,128 @@
+//! The course of a campaign: its threads, and the one that looks after them.
+//!
+//! This thread only looks after the others: the budget, Ctrl-C, threads that are stuck, and the live line. There is
+//! one investigator beside the workers; when they have ended, one in the place of each.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::bench::Bench;
+use super::{Campaign, Stop};
+
+/// How often this thread looks at the others.
+const TICK: Duration = Duration::from_millis(200);
+/// A case that takes longer than this is given up: the limits of the stage should have ended it.
+const STUCK: Duration = Duration::from_secs(240);
+/// Cases that are running when the time is over get this long to end.
+const LAST_CASE: Duration = Duration::from_secs(10);
+/// After the last case the investigators get this long, or the rest of the hunt's time; what they do not reach is
+/// kept as a suspect.
+const LAST_LOOKS: Duration = Duration::from_secs(60);
+
+impl Campaign<'_> {
+    /// Until all threads have ended.
+    pub(super) fn run(&self) {
+        let (workers, investigators) = self.benches.split_at(self.options.jobs);
+        std::thread::scope(|scope| {
+            let (finished, news) = channel();
+            let mut finished = Some(finished);
+            let start = |finished: &Sender<Finished>, bench, role| {
+                let finished = Finish(self, finished.clone(), role);
+                scope.spawn(move || {
+                    let _finished = finished;
+                    match role {
+                        Finished::Worker => self.work(bench),
+                        Finished::Investigator => self.investigate_all(bench),
+                    }
+                })
+            };
+            let mut threads = Vec::new();
+            if let Some(finished) = &finished {
+                threads
+                    .extend(workers.iter().map(|bench| start(finished, bench, Finished::Worker)));
+                let first = investigators.iter().take(1);
+                threads.extend(first.map(|bench| start(finished, bench, Finished::Investigator)));
+            }
+            let mut working = workers.len();
+            let mut last_looks_end = None;
+            loop {
+                match news.recv_timeout(TICK) {
+                    Ok(Finished::Worker) => working -= 1,
+                    Ok(Finished::Investigator) | Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if working == 0
+                    && let Some(finished) = finished.take()
+                {
+                    let worked = self.begun.elapsed();
+                    let _ = self.worked.set(worked);
+                    self.queue.close();
+                    let left = self.options.time.unwrap_or_default().saturating_sub(worked);
+                    last_looks_end = Some(Instant::now() + left.max(LAST_LOOKS));
+                    let others = investigators.iter().skip(1);
+                    threads.extend(
+                        others.map(|bench| start(&finished, bench, Finished::Investigator)),
+                    );
+                }
+                self.look_after(workers, investigators, last_looks_end);
+                self.audience.live(&self.summary());
+            }
+            for thread in threads {
+                // A panic has been told by its thread, and has stopped the hunt.
+                let _ = thread.join();
+            }
+        });
+    }
+
+    /// Ctrl-C, the end of the time, and threads that are stuck.
+    fn look_after(&self, workers: &[Bench], others: &[Bench], last_looks_end: Option<Instant>) {
+        if self.options.run.interrupt.load(Ordering::Relaxed) {
+            self.stop(Stop::Interrupted);
+        }
+        if self.is_stopped() {
+            self.benches.iter().for_each(Bench::interrupt);
+            return;
+        }
+        if let Some(time) = self.options.time {
+            if self.begun.elapsed() > time {
+                self.is_over.store(true, Ordering::SeqCst);
+            }
+            if self.begun.elapsed() > time + LAST_CASE {
+                workers.iter().for_each(Bench::interrupt);
+            }
+        }
+        if last_looks_end.is_some_and(|end| Instant::now() > end) {
+            others.iter().for_each(Bench::interrupt);
+        }
+        for bench in workers {
+            if let Some(spot) = bench.stuck_for(STUCK) {
+                let (seconds, name) = (STUCK.as_secs(), &bench.name);
+                self.audience.say(&format!(
+                    "{name} has made no progress for {seconds} s in case {}; the case is given up",
+                    spot.number
+                ));
+                bench.interrupt();
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finished {
+    Worker,
+    Investigator,
+}
+
+/// Tells that a thread has ended, however it ended.
+struct Finish<'c, 'a>(&'c Campaign<'a>, Sender<Finished>, Finished);
+
+impl Drop for Finish<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(Stop::Panicked);
+        }
+        // The receiver lives until all senders are gone.
+        let _ = self.1.send(self.2);
+    }
+}
