@@ -155,7 +155,7 @@ fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: boo
     if analysis.orders_are_open() {
         // No write is known to follow another one: what is left is reads-from and the order edges.
         let plain = base == Base::ReadCommitted && !session && !real_time;
-        if base == Base::WriteOrder || plain && analysis.context().base_leads_forward() {
+        if base == Base::WriteOrder || plain && analysis.resolved.leads_forward {
             return Verdict::Holds;
         }
         open_edges(analysis, session, real_time, &mut edges);

@@ -1,10 +1,9 @@
-//! Who wrote what: a table from key and value to the write, and the writers of the lists that were read.
+//! Who wrote what: a table from key and value to the write.
 //!
-//! Idea: values are unique, so a value names its write; the table holds numbers of operations only. A list that was
-//! read is nearly always the beginning of its key's longest list, so the elements of that one are looked up, once.
+//! Idea: values are unique, so a value names its write; the table holds numbers of operations only.
 
 use crate::hash::mix_pair;
-use crate::model::{Atom, History, KeyId, NONE, Op, OpId};
+use crate::model::{Atom, NONE, Op, OpId};
 
 /// Open-addressing table from (key, value) to the write.
 pub(crate) struct WriteTable<'a> {
@@ -53,32 +52,5 @@ impl<'a> WriteTable<'a> {
             }
             at = (at + 1) & self.mask;
         }
-    }
-}
-
-/// For every key the appends of its longest list, in the order of the list.
-#[derive(Debug, Default)]
-pub struct Appends {
-    starts: Vec<u32>,
-    writes: Vec<OpId>,
-}
-
-impl Appends {
-    /// Looks up the elements of all longest lists.
-    pub(crate) fn new(history: &History, table: &WriteTable<'_>) -> Appends {
-        let mut appends = Appends { starts: vec![0], writes: Vec::new() };
-        for key in 0..history.keys.len() as KeyId {
-            let elements = history.lists.longest(key).iter();
-            appends.writes.extend(elements.map(|value| table.find(key, *value).unwrap_or(NONE)));
-            appends.starts.push(appends.writes.len() as u32);
-        }
-        appends
-    }
-
-    /// The appends of the key's longest list; [`NONE`] where nobody appended the element.
-    #[inline]
-    pub fn of(&self, key: KeyId) -> &[OpId] {
-        let range = self.starts[key as usize] as usize..self.starts[key as usize + 1] as usize;
-        &self.writes[range]
     }
 }

@@ -40,7 +40,7 @@ impl Context<'_> {
         self.history.range(txn).filter_map(|op| {
             let source = self.resolved.source[op];
             let from = if source < FIRST_SPECIAL {
-                self.resolved.op_txn[source as usize]
+                self.resolved.read_from[op]
             } else if source == INIT {
                 NONE
             } else {
@@ -57,11 +57,6 @@ impl Context<'_> {
             .iter()
             .filter(|op| op.kind.is_write())
             .map(|op| op.key)
-    }
-
-    /// Whether session order and reads-from lead forward in the input, as in a log of an execution.
-    pub fn base_leads_forward(&self) -> bool {
-        self.included().all(|txn| self.reads(txn).all(|read| read.from == NONE || read.from < txn))
     }
 
     /// Session order and reads-from.

@@ -6,6 +6,7 @@
 
 mod clocks;
 mod context;
+mod own_reads;
 pub mod weak;
 
 pub use context::{Context, Read, Writers};

@@ -8,7 +8,8 @@
 //! Assumption: every read has one writer (see [`crate::resolve`]).
 
 use super::clocks::Clocks;
-use super::context::{Context, Read};
+use super::context::Context;
+use super::own_reads::OwnReads;
 use crate::graph::{Csr, EdgeList};
 use crate::hash::WordMap;
 use crate::model::{NONE, OpId, TxnId};
@@ -48,10 +49,10 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 
 /// Whether the level holds.
 ///
-/// First without storing anything: where all edges lead forward in the input there is no cycle, and where
+/// First without storing anything: where all edges lead forward in the input, as in a log, there is no cycle, and where
 /// one does not, this is noticed soon. Only then is the graph built.
 pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
-    if context.base_leads_forward() {
+    if context.resolved.leads_forward {
         let parts = in_parts(context, level, threads, &|jobs: Part| {
             let mut seen = Glance { possible: true, forward: true };
             collect(context, level, jobs, &mut |order: Forced| {
@@ -166,63 +167,37 @@ fn observed<C: Collect>(
     sink: &mut C,
 ) -> bool {
     let history = context.history;
-    let mut last_read = vec![(NONE, 0_u32); history.keys.len()];
-    let mut seen = vec![NONE; history.txns.len()];
-    let mut reads: Vec<Read> = Vec::new();
-    let mut chain: Vec<u32> = Vec::new();
+    let mut reads = OwnReads::new(history);
     // Large writers are asked key by key instead of being walked through for every reader.
     let mut large: WordMap<TxnId, WordMap<u32, ()>> = WordMap::default();
     for txn in part.from..part.to {
         if !context.resolved.included[txn as usize] {
             continue;
         }
-        reads.clear();
-        reads.extend(context.reads(txn));
-        if reads.len() < 2 {
+        reads.take(context, txn);
+        if reads.all.len() < 2 {
             continue;
         }
-        chain.clear();
-        for (at, read) in reads.iter().enumerate() {
-            let (owner, before) = last_read[read.key as usize];
-            chain.push(if owner == txn { before } else { NONE });
-            last_read[read.key as usize] = (txn, at as u32);
-        }
-        for (at, read) in reads.iter().enumerate() {
-            let writer = read.from;
-            if writer == NONE || seen[writer as usize] == txn {
+        for at in 0..reads.all.len() {
+            let writer = reads.all[at].from;
+            if writer == NONE || !reads.is_first_from(writer, at) {
                 continue;
             }
-            seen[writer as usize] = txn;
-            let floor = if earlier_only { at as u32 } else { 0 };
+            let floor = if earlier_only { at + 1 } else { 0 };
             let mut visit = |key: u32| {
-                let (owner, mut read_at) = last_read[key as usize];
-                if owner != txn {
-                    return true;
-                }
-                while read_at != NONE && (!earlier_only || read_at > floor) {
-                    let other = reads[read_at as usize];
-                    if other.from != writer {
-                        let order = Forced { before: writer, after: other.from, op: other.op };
-                        if !sink.forced(order) {
-                            return false;
-                        }
-                    }
-                    read_at = chain[read_at as usize];
-                }
-                true
+                reads.of_key(key, floor).all(|other| {
+                    other.from == writer
+                        || sink.forced(Forced { before: writer, after: other.from, op: other.op })
+                })
             };
-            let go_on = if history.range(writer).len() <= 4 * reads.len() + 16 {
+            let go_on = if history.range(writer).len() <= 4 * reads.all.len() + 16 {
                 context.written_keys(writer).all(&mut visit)
             } else {
                 let keys = large
                     .entry(writer)
                     .or_insert_with(|| context.written_keys(writer).map(|key| (key, ())).collect());
-                reads
-                    .iter()
-                    .enumerate()
-                    .filter(|(at, read)| last_read[read.key as usize].1 == *at as u32)
-                    .filter(|(_, read)| keys.contains_key(&read.key))
-                    .all(|(_, read)| visit(read.key))
+                let is_written = |key: &u32| keys.contains_key(key);
+                reads.keys().filter(is_written).all(visit)
             };
             if !go_on {
                 return false;
@@ -257,7 +232,7 @@ fn session_writers<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
 
 /// Orders from the causal past: per session the last writer of the key that the reader knew.
 fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
-    let order = if context.base_leads_forward() {
+    let order = if context.resolved.leads_forward {
         (0..context.history.txns.len() as TxnId).collect()
     } else {
         let graph = Csr::new(context.history.txns.len(), &context.base_edges());

@@ -1,0 +1,243 @@
+//! One key after another: which write did each of its reads see?
+
+use super::writes::{Write, Writes};
+use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, THIN_AIR};
+use crate::model::{Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What was found in a range of keys.
+#[derive(Default)]
+pub(super) struct Found {
+    pub faults: Vec<FaultAt>,
+    pub ambiguous: bool,
+    /// Some read saw a transaction that stands later in the input.
+    pub leads_back: bool,
+    pub appends: Appends,
+}
+
+/// What a read saw: a write, or one of the special sources.
+type Seen = Result<Write, u32>;
+
+/// The deletions of a key that did not abort.
+#[derive(Clone, Copy)]
+enum Deleted {
+    Never,
+    Once(Write),
+    Often,
+}
+
+/// Where the results go: by operation, the write that was seen and its transaction. Every read belongs to one key, and
+/// so to one thread.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub writes: &'a [AtomicU32],
+    pub txns: &'a [AtomicU32],
+}
+
+/// Resolves the reads of one key after another.
+pub(super) struct Keys<'a> {
+    history: &'a History,
+    /// Saves looking up who did.
+    some_aborted: bool,
+    sources: Sources<'a>,
+    pub found: Found,
+    writes: Writes,
+    initial: Atom,
+    deleted: Deleted,
+    /// The appends of the key's longest list; none where nobody appended the element.
+    elements: Vec<Option<Write>>,
+}
+
+impl<'a> Keys<'a> {
+    pub(super) fn new(history: &'a History, sources: Sources<'a>) -> Keys<'a> {
+        Keys {
+            history,
+            some_aborted: history.txns.iter().any(|txn| txn.outcome == Outcome::Aborted),
+            sources,
+            found: Found::default(),
+            writes: Writes::default(),
+            initial: history.initial,
+            deleted: Deleted::Never,
+            elements: Vec::new(),
+        }
+    }
+
+    /// Resolves all reads of a key; `operations` are all that it has, in the order of the history.
+    pub(super) fn resolve(&mut self, key: KeyId, operations: &[(OpId, TxnId)]) {
+        self.enter_writes(operations);
+        self.initial = self.history.initial_value(key);
+        let longest = self.history.lists.longest(key);
+        self.elements.clear();
+        self.elements.extend(longest.iter().map(|value| self.writes.find(*value).copied()));
+        self.found.appends.add_key(self.elements.iter().map(|e| e.map_or(NONE, |write| write.op)));
+        // The last own write or read.
+        let mut last: Option<(TxnId, OpId, Op)> = None;
+        for &(op, txn) in operations {
+            let what = self.history.ops[op as usize];
+            let earlier = last.filter(|(owner, ..)| *owner == txn).map(|(_, op, what)| (op, what));
+            let is_read = matches!(what.kind, OpKind::Read | OpKind::ReadList);
+            if what.kind == OpKind::ReadUnknown || is_read && self.aborted(txn) {
+                continue;
+            }
+            match what.kind {
+                OpKind::Read => self.read(txn, op, what, earlier),
+                OpKind::ReadList => self.read_list(txn, op, key, what),
+                _ => {}
+            }
+            last = Some((txn, op, what));
+        }
+    }
+
+    /// Enters all writes, and notes values that were written twice.
+    fn enter_writes(&mut self, operations: &[(OpId, TxnId)]) {
+        self.writes.begin(operations.len());
+        let mut deletes = false;
+        for &(op, txn) in operations {
+            let what = self.history.ops[op as usize];
+            if !what.kind.is_write() {
+                continue;
+            }
+            deletes |= what.kind == OpKind::Delete;
+            if let Some(other) = self.writes.add(op, txn, what) {
+                self.fault(Fault::WrittenTwice, op, other);
+            }
+        }
+        self.deleted = Deleted::Never;
+        if deletes {
+            let counting = self.writes.deletions().filter(|write| !self.aborted(write.txn));
+            self.deleted = counting.fold(Deleted::Never, |before, write| match before {
+                Deleted::Never => Deleted::Once(*write),
+                Deleted::Once(_) | Deleted::Often => Deleted::Often,
+            });
+        }
+    }
+
+    #[inline]
+    fn aborted(&self, txn: TxnId) -> bool {
+        self.some_aborted && self.history.txns[txn as usize].outcome == Outcome::Aborted
+    }
+
+    fn set_special(&self, op: OpId, source: u32) {
+        self.sources.writes[op as usize].store(source, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn set(&mut self, txn: TxnId, op: OpId, write: Write) {
+        self.sources.writes[op as usize].store(write.op, Ordering::Relaxed);
+        self.sources.txns[op as usize].store(write.txn, Ordering::Relaxed);
+        self.found.leads_back |= write.txn > txn;
+    }
+
+    fn fault(&mut self, fault: Fault, op: OpId, other: OpId) {
+        self.found.faults.push(FaultAt { fault, op, other });
+    }
+
+    fn read(&mut self, txn: TxnId, op: OpId, what: Op, earlier: Option<(OpId, Op)>) {
+        if let Some((earlier, before)) = earlier {
+            if before.value != what.value {
+                self.fault(Fault::Internal, op, earlier);
+            } else if before.kind.is_write() {
+                return;
+            }
+        }
+        match self.attribute(txn, what.value) {
+            Ok(write) => self.judge_write(txn, op, write),
+            Err(special) => {
+                self.set_special(op, special);
+                match special {
+                    THIN_AIR => self.fault(Fault::ThinAirRead, op, NONE),
+                    AMBIGUOUS => self.found.ambiguous = true,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn attribute(&self, txn: TxnId, value: Atom) -> Seen {
+        if value.is_nil() {
+            // Nothing is there before the first write and after a deletion.
+            match self.deleted {
+                Deleted::Once(write) if !self.initial.is_nil() => return Ok(write),
+                Deleted::Once(_) | Deleted::Often => return Err(NOTHING),
+                Deleted::Never => {}
+            }
+        }
+        let is_initial = value == self.initial;
+        let Some(write) = self.writes.find(value) else {
+            return Err(if is_initial || value.is_nil() { INIT } else { THIN_AIR });
+        };
+        let mut repeated = self.writes.repeated(value).peekable();
+        if repeated.peek().is_some() {
+            self.choose(txn, repeated, is_initial)
+        } else if is_initial {
+            self.choose(txn, std::iter::once(write), true)
+        } else {
+            Ok(*write)
+        }
+    }
+
+    /// Among several writers of a value only those count that did not abort.
+    fn choose<'w>(
+        &self,
+        txn: TxnId,
+        writes: impl Iterator<Item = &'w Write>,
+        is_initial: bool,
+    ) -> Seen {
+        let mut found = Err(if is_initial { INIT } else { THIN_AIR });
+        let mut aborted = Err(THIN_AIR);
+        for write in writes.filter(|write| write.txn != txn) {
+            if self.aborted(write.txn) {
+                aborted = Ok(*write);
+            } else if matches!(found, Err(THIN_AIR)) {
+                found = Ok(*write);
+            } else {
+                return Err(AMBIGUOUS);
+            }
+        }
+        if matches!(found, Err(THIN_AIR)) { aborted } else { found }
+    }
+
+    fn judge_write(&mut self, txn: TxnId, op: OpId, write: Write) {
+        if write.txn == txn {
+            if write.op > op {
+                self.fault(Fault::FutureRead, op, write.op);
+            }
+            return;
+        }
+        self.set(txn, op, write);
+        if self.aborted(write.txn) {
+            self.fault(Fault::AbortedRead, op, write.op);
+        } else if write.is_intermediate {
+            self.fault(Fault::IntermediateRead, op, write.op);
+        }
+    }
+
+    /// A list read saw the version that its last element made.
+    fn read_list(&mut self, txn: TxnId, op: OpId, key: KeyId, what: Op) {
+        let or_thin_air = |write: Option<Write>| write.ok_or(THIN_AIR);
+        let (seen, is_whole) = match ListRef::from_atom(what.value) {
+            ListRef::Prefix(0) => (Err(INIT), true),
+            // The longest list stands for all its beginnings.
+            ListRef::Prefix(len) => {
+                let is_longest = self.elements.len() == len as usize;
+                let is_whole = !is_longest || self.elements.iter().all(Option::is_some);
+                (or_thin_air(self.elements[len as usize - 1]), is_whole)
+            }
+            odd @ ListRef::Odd(_) => {
+                let list = self.history.lists.get(key, odd);
+                let find = |element: &Atom| self.writes.find(*element).copied();
+                let seen = list.last().map_or(Err(INIT), |element| or_thin_air(find(element)));
+                (seen, list.iter().all(|element| find(element).is_some()))
+            }
+        };
+        if seen.is_err_and(|special| special == THIN_AIR) || !is_whole {
+            self.fault(Fault::ThinAirRead, op, NONE);
+        }
+        match seen {
+            Err(special) => self.set_special(op, special),
+            Ok(write) if write.txn == txn => {}
+            Ok(write) if self.aborted(write.txn) => self.set_special(op, THIN_AIR),
+            Ok(write) => self.set(txn, op, write),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Which write did each read see?
+//!
+//! Idea: with unique values a read names its writer, and both are about the same key: so the operations are sorted by
+//! key (`groups`), and each key is resolved by itself (`key`, `writes`), on any thread.
+//! On the way every fault that concerns a single read is noted: aborted, intermediate and thin-air
+//! reads, reads that contradict the transaction itself, values written twice.
+//! Source: Adya's G1a and G1b; the axiom INT of Cerone, Bernardi and Gotsman.
+//! Assumption: a transaction of unknown outcome committed exactly if a committed one read from it.
+//! Blind spot: a value that was written twice and read names no writer; such reads are set aside and
+//! the history is then never declared valid.
+
+mod groups;
+mod key;
+mod writes;
+
+use self::groups::Groups;
+use self::key::{Found, Keys, Sources};
+use crate::model::{History, KeyId, NONE, OpId, Outcome, TxnId};
+use std::sync::atomic::AtomicU32;
+
+/// Read of the initial state.
+pub const INIT: u32 = u32::MAX;
+/// The read says nothing about other transactions (own write, unknown result, or not a read).
+pub const NOTHING: u32 = u32::MAX - 1;
+/// Nobody wrote this value.
+pub const THIN_AIR: u32 = u32::MAX - 2;
+/// Several transactions wrote this value.
+pub const AMBIGUOUS: u32 = u32::MAX - 3;
+/// Every source below this is the id of a write.
+pub const FIRST_SPECIAL: u32 = AMBIGUOUS;
+
+/// A fault of a single read (or of the writes of one value).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fault {
+    /// G1a: read what an aborted transaction wrote.
+    AbortedRead,
+    /// G1b: read what its writer overwrote itself.
+    IntermediateRead,
+    /// Read a value that nobody wrote.
+    ThinAirRead,
+    /// Read something else than the transaction's own last write or read.
+    Internal,
+    /// Read what the same transaction writes later.
+    FutureRead,
+    /// The same value was written to the same key more than once.
+    WrittenTwice,
+}
+
+/// Where a fault is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultAt {
+    /// What is wrong.
+    pub fault: Fault,
+    /// The read, or the second write.
+    pub op: OpId,
+    /// The write or read that it contradicts, or [`NONE`].
+    pub other: OpId,
+}
+
+/// The reads of a history, resolved.
+#[derive(Debug)]
+pub struct Resolved {
+    /// Transaction of every operation.
+    pub op_txn: Vec<TxnId>,
+    /// For every read, the write it saw, or one of the special values.
+    pub source: Vec<u32>,
+    /// For every read that saw a write, the transaction of that write.
+    pub read_from: Vec<TxnId>,
+    /// Whether every read saw only transactions that stand before its own in the input.
+    pub leads_forward: bool,
+    /// Whether a transaction counts: committed, or unknown and read from.
+    pub included: Vec<bool>,
+    /// Faults, by operation.
+    pub faults: Vec<FaultAt>,
+    /// Whether some read could not be attributed to one writer.
+    pub ambiguous: bool,
+    /// Who wrote the elements of the lists that were read.
+    pub appends: Appends,
+}
+
+impl Resolved {
+    /// The transaction that a source belongs to, if it is a write.
+    #[inline]
+    pub fn writer(&self, source: u32) -> Option<TxnId> {
+        (source < FIRST_SPECIAL).then(|| self.op_txn[source as usize])
+    }
+}
+
+/// Resolves every read of the history, on several threads if allowed; the result is the same.
+pub fn resolve(history: &History, threads: usize) -> Resolved {
+    let all = |value: u32| -> Vec<AtomicU32> {
+        history.ops.iter().map(|_| AtomicU32::new(value)).collect()
+    };
+    let (source, read_from) = (all(NOTHING), all(NONE));
+    let sources = Sources { writes: &source, txns: &read_from };
+    let mut faults = Vec::new();
+    let mut ambiguous = false;
+    let mut leads_forward = true;
+    let mut appends = Appends::default();
+    for mut found in resolve_keys(history, sources, threads) {
+        faults.append(&mut found.faults);
+        ambiguous |= found.ambiguous;
+        leads_forward &= !found.leads_back;
+        appends.append(found.appends);
+    }
+    let plain = |values: Vec<AtomicU32>| -> Vec<u32> {
+        values.into_iter().map(AtomicU32::into_inner).collect()
+    };
+    let (mut source, read_from) = (plain(source), plain(read_from));
+    let mut op_txn = vec![0; history.ops.len()];
+    for txn in 0..history.txns.len() as TxnId {
+        op_txn[history.range(txn)].fill(txn);
+    }
+    let included = included(history, &op_txn, &source, &appends);
+    for at in &faults {
+        // The fault keeps the writer; as a dependency the read is set aside.
+        if at.fault == Fault::AbortedRead {
+            source[at.op as usize] = THIN_AIR;
+        }
+    }
+    faults
+        .retain(|at| at.fault == Fault::WrittenTwice || included[op_txn[at.op as usize] as usize]);
+    faults.sort_by_key(|at| (at.op, at.fault));
+    Resolved { op_txn, source, read_from, leads_forward, included, faults, ambiguous, appends }
+}
+
+/// Resolves the reads of all keys, each range of keys on a thread of its own.
+fn resolve_keys(history: &History, sources: Sources<'_>, threads: usize) -> Vec<Found> {
+    let count = history.keys.len();
+    let parts = threads.clamp(1, 1 + history.ops.len() / 32_768).min(count.max(1));
+    let run = |part: usize| {
+        let range = count * part / parts..count * (part + 1) / parts;
+        let groups = Groups::new(history, range.start as KeyId..range.end as KeyId);
+        let mut keys = Keys::new(history, sources);
+        groups.iter().for_each(|(key, operations)| keys.resolve(key, operations));
+        keys.found
+    };
+    if parts == 1 {
+        return vec![run(0)];
+    }
+    std::thread::scope(|scope| {
+        let run = &run;
+        let handles: Vec<_> = (0..parts).map(|part| scope.spawn(move || run(part))).collect();
+        // A part whose thread was lost is done again here.
+        let parts = handles.into_iter().enumerate();
+        parts.map(|(part, done)| done.join().unwrap_or_else(|_| run(part))).collect()
+    })
+}
+
+/// Which transactions count: committed ones, and those of unknown outcome that one which counts read from.
+fn included(history: &History, op_txn: &[TxnId], source: &[u32], appends: &Appends) -> Vec<bool> {
+    let mut included: Vec<bool> =
+        history.txns.iter().map(|txn| txn.outcome == Outcome::Committed).collect();
+    if !history.txns.iter().any(|txn| txn.outcome == Outcome::Unknown) {
+        return included;
+    }
+    let mut queue: Vec<TxnId> =
+        (0..history.txns.len() as TxnId).filter(|txn| included[*txn as usize]).collect();
+    let mut include = |write: OpId, queue: &mut Vec<TxnId>| {
+        let writer = op_txn[write as usize];
+        let unknown = history.txns[writer as usize].outcome == Outcome::Unknown;
+        if unknown && !std::mem::replace(&mut included[writer as usize], true) {
+            queue.push(writer);
+        }
+    };
+    for key in 0..history.keys.len() as KeyId {
+        // Every element of a list that was read came from a transaction that counts.
+        for &write in appends.of(key).iter().filter(|write| **write != NONE) {
+            include(write, &mut queue);
+        }
+    }
+    while let Some(txn) = queue.pop() {
+        for &source in &source[history.range(txn)] {
+            if source < FIRST_SPECIAL {
+                include(source, &mut queue);
+            }
+        }
+    }
+    included
+}
+
+/// For every key the appends of its longest list, in the order of the list.
+#[derive(Debug, Default)]
+pub struct Appends {
+    /// Where the appends of each key end.
+    ends: Vec<u32>,
+    writes: Vec<OpId>,
+}
+
+impl Appends {
+    /// Adds the appends of the next key.
+    fn add_key(&mut self, writes: impl Iterator<Item = OpId>) {
+        self.writes.extend(writes);
+        self.ends.push(self.writes.len() as u32);
+    }
+
+    /// Adds the keys that come behind.
+    fn append(&mut self, behind: Appends) {
+        let base = self.writes.len() as u32;
+        self.ends.extend(behind.ends.iter().map(|end| base + end));
+        self.writes.extend(behind.writes);
+    }
+
+    /// The appends of the key's longest list; [`NONE`] where nobody appended the element.
+    #[inline]
+    pub fn of(&self, key: KeyId) -> &[OpId] {
+        let start = key.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.writes[start as usize..self.ends[key as usize] as usize]
+    }
+}
