@@ -4,6 +4,7 @@ use crate::graph::EdgeList;
 use crate::model::{History, KeyId, NONE, OpId, TxnId};
 use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
 use crate::sessions::Sessions;
+use std::ops::Range;
 
 /// A read of another transaction's write, or of the initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,54 +77,74 @@ impl Context<'_> {
         edges
     }
 
-    /// Writers of every key, grouped by session, in session order.
-    pub fn writers_by_session(&self) -> Writers {
-        let mut starts = vec![0_u32; self.history.keys.len() + 2];
-        let mut last = vec![NONE; self.history.keys.len()];
+    /// Writers of these keys, grouped by session, in session order.
+    pub fn writers_by_session(&self, keys: &Range<KeyId>) -> Writers {
+        let mut starts = vec![0_u32; keys.len() + 2];
+        let mut last = vec![NONE; keys.len()];
+        let written = |txn: TxnId| {
+            let own = self.written_keys(txn).filter(|key| keys.contains(key));
+            own.map(|key| (key - keys.start) as usize)
+        };
         for &txn in &self.sessions.order {
-            for key in self.written_keys(txn) {
-                if std::mem::replace(&mut last[key as usize], txn) != txn {
-                    starts[key as usize + 2] += 1;
+            for key in written(txn) {
+                if std::mem::replace(&mut last[key], txn) != txn {
+                    starts[key + 2] += 1;
                 }
             }
         }
         for at in 2..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let mut writers = vec![0; starts[starts.len() - 1] as usize];
+        let mut writers = vec![Writer { index: 0, txn: 0 }; starts[starts.len() - 1] as usize];
         last.fill(NONE);
         for &txn in &self.sessions.order {
-            for key in self.written_keys(txn) {
-                if std::mem::replace(&mut last[key as usize], txn) != txn {
-                    let slot = &mut starts[key as usize + 1];
-                    writers[*slot as usize] = txn;
+            for key in written(txn) {
+                if std::mem::replace(&mut last[key], txn) != txn {
+                    let slot = &mut starts[key + 1];
+                    let index = self.sessions.index[txn as usize];
+                    writers[*slot as usize] = Writer { index, txn };
                     *slot += 1;
                 }
             }
         }
         starts.pop();
-        Writers::grouped(self.history, starts, writers)
+        Writers::grouped(self.history, keys.start, starts, writers)
     }
+}
+
+/// A writer of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writer {
+    /// Its position in its session.
+    pub index: u32,
+    /// The transaction.
+    pub txn: TxnId,
 }
 
 /// Writers of keys, grouped by session.
 #[derive(Debug)]
 pub struct Writers {
+    first_key: KeyId,
     starts: Vec<u32>,
-    writers: Vec<TxnId>,
+    writers: Vec<Writer>,
     group_starts: Vec<u32>,
     groups: Vec<(u32, u32)>,
 }
 
 impl Writers {
-    fn grouped(history: &History, starts: Vec<u32>, writers: Vec<TxnId>) -> Writers {
+    fn grouped(
+        history: &History,
+        first_key: KeyId,
+        starts: Vec<u32>,
+        writers: Vec<Writer>,
+    ) -> Writers {
         let mut groups = Vec::new();
         let mut group_starts = Vec::with_capacity(starts.len());
         for key in 0..starts.len() - 1 {
             group_starts.push(groups.len() as u32);
             let mut session = NONE;
             for at in starts[key]..starts[key + 1] {
-                let own = history.txns[writers[at as usize] as usize].session;
+                let own = history.txns[writers[at as usize].txn as usize].session;
                 if own != session {
                     groups.push((own, at));
                     session = own;
@@ -131,20 +152,15 @@ impl Writers {
             }
         }
         group_starts.push(groups.len() as u32);
-        Writers { starts, writers, group_starts, groups }
-    }
-
-    /// All writers of a key, session by session.
-    pub fn of(&self, key: KeyId) -> &[TxnId] {
-        &self.writers[self.starts[key as usize] as usize..self.starts[key as usize + 1] as usize]
+        Writers { first_key, starts, writers, group_starts, groups }
     }
 
     /// The sessions that write a key, each with its writers in order.
     #[inline]
-    pub fn groups(&self, key: KeyId) -> impl Iterator<Item = (u32, &[TxnId])> + '_ {
-        let range =
-            self.group_starts[key as usize] as usize..self.group_starts[key as usize + 1] as usize;
-        let end = self.starts[key as usize + 1];
+    pub fn groups(&self, key: KeyId) -> impl Iterator<Item = (u32, &[Writer])> + '_ {
+        let key = (key - self.first_key) as usize;
+        let range = self.group_starts[key] as usize..self.group_starts[key + 1] as usize;
+        let end = self.starts[key + 1];
         self.groups[range.clone()].iter().enumerate().map(move |(at, &(session, start))| {
             let next = range.start + at + 1;
             let stop = if next < range.end { self.groups[next].1 } else { end };

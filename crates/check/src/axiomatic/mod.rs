@@ -9,4 +9,4 @@ mod context;
 mod own_reads;
 pub mod weak;
 
-pub use context::{Context, Read, Writers};
+pub use context::{Context, Read, Writer, Writers};

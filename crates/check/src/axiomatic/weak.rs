@@ -12,7 +12,8 @@ use super::context::Context;
 use super::own_reads::OwnReads;
 use crate::graph::{Csr, EdgeList};
 use crate::hash::WordMap;
-use crate::model::{NONE, OpId, TxnId};
+use crate::model::{KeyId, NONE, OpId, TxnId};
+use std::ops::Range;
 
 /// Which of the three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +54,7 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 /// one does not, this is noticed soon. Only then is the graph built.
 pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
     if context.resolved.leads_forward {
-        let parts = in_parts(context, level, threads, &|jobs: Part| {
+        let parts = in_parts(context, level, threads, &|jobs: &Part| {
             let mut seen = Glance { possible: true, forward: true };
             collect(context, level, jobs, &mut |order: Forced| {
                 seen.possible &= order.after != NONE;
@@ -70,7 +71,7 @@ pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
         }
     }
     let mut edges = context.base_edges();
-    let parts = in_parts(context, level, threads, &|jobs: Part| {
+    let parts = in_parts(context, level, threads, &|jobs: &Part| {
         let mut edges = EdgeList::default();
         let mut possible = true;
         collect(context, level, jobs, &mut |order: Forced| {
@@ -94,48 +95,59 @@ struct Glance {
     forward: bool,
 }
 
-/// A share of the transactions, and whether session order belongs to it.
-#[derive(Clone, Copy)]
+/// A share of the work: transactions or, at the causal level, keys, because clocks go from transaction to transaction;
+/// and whether session order belongs to it.
+#[derive(Clone)]
 struct Part {
-    from: TxnId,
-    to: TxnId,
+    txns: Range<TxnId>,
+    keys: Range<KeyId>,
     sessions: bool,
 }
 
-/// Runs `work` on shares of the transactions; results come in order.
+/// Runs `work` on shares of the whole; results come in order.
 fn in_parts<T: Send>(
     context: &Context<'_>,
     level: Weak,
     threads: usize,
-    work: &(dyn Fn(Part) -> T + Sync),
+    work: &(dyn Fn(&Part) -> T + Sync),
 ) -> Vec<T> {
-    let count = context.history.txns.len() as TxnId;
-    // Clocks go from transaction to transaction: the causal level has one part.
-    let shares =
-        if level == Weak::Causal { 1 } else { threads.clamp(1, 1 + count as usize / 4096) };
-    let parts: Vec<Part> = (0..shares as u64)
-        .map(|share| Part {
-            from: (u64::from(count) * share / shares as u64) as TxnId,
-            to: (u64::from(count) * (share + 1) / shares as u64) as TxnId,
-            sessions: share == 0,
+    let shares = threads.clamp(1, 1 + context.history.txns.len() / 4096);
+    let cut = |whole: &Range<u32>, share: usize| {
+        let at = |share: usize| (u64::from(whole.end) * share as u64 / shares as u64) as u32;
+        at(share)..at(share + 1)
+    };
+    let whole = Part::whole(context);
+    let parts: Vec<Part> = (0..shares)
+        .map(|share| {
+            let (mut txns, mut keys) = (whole.txns.clone(), whole.keys.clone());
+            match level {
+                Weak::Causal => keys = cut(&keys, share),
+                Weak::ReadCommitted | Weak::ReadAtomic => txns = cut(&txns, share),
+            }
+            Part { txns, keys, sessions: share == 0 }
         })
         .collect();
     if let [only] = parts.as_slice() {
-        return vec![work(*only)];
+        return vec![work(only)];
     }
     std::thread::scope(|scope| {
-        let handles: Vec<_> =
-            parts.iter().map(|part| (*part, scope.spawn(|| work(*part)))).collect();
+        let handles: Vec<_> = parts.iter().map(|part| (part, scope.spawn(|| work(part)))).collect();
         // A share whose thread was lost is done again here.
         handles.into_iter().map(|(part, done)| done.join().unwrap_or_else(|_| work(part))).collect()
     })
 }
 
+impl Part {
+    fn whole(context: &Context<'_>) -> Part {
+        let (txns, keys) = (context.history.txns.len(), context.history.keys.len());
+        Part { txns: 0..txns as TxnId, keys: 0..keys as KeyId, sessions: true }
+    }
+}
+
 /// All orders that the level forces.
 pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
     let mut all = Vec::new();
-    let whole = Part { from: 0, to: context.history.txns.len() as TxnId, sessions: true };
-    collect(context, level, whole, &mut |order: Forced| {
+    collect(context, level, &Part::whole(context), &mut |order: Forced| {
         all.push(order);
         true
     });
@@ -143,7 +155,7 @@ pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
 }
 
 /// Hands every forced order to `sink`. Causal: nothing is handed over if the causal order is cyclic.
-fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: Part, sink: &mut C) {
+fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: &Part, sink: &mut C) {
     match level {
         Weak::ReadCommitted => {
             observed(context, true, part, sink);
@@ -154,7 +166,7 @@ fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: Part, sink: &mu
             }
         }
         Weak::Causal => {
-            causal(context, sink);
+            causal(context, &part.keys, sink);
         }
     }
 }
@@ -163,14 +175,14 @@ fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: Part, sink: &mu
 fn observed<C: Collect>(
     context: &Context<'_>,
     earlier_only: bool,
-    part: Part,
+    part: &Part,
     sink: &mut C,
 ) -> bool {
     let history = context.history;
     let mut reads = OwnReads::new(history);
     // Large writers are asked key by key instead of being walked through for every reader.
     let mut large: WordMap<TxnId, WordMap<u32, ()>> = WordMap::default();
-    for txn in part.from..part.to {
+    for txn in part.txns.clone() {
         if !context.resolved.included[txn as usize] {
             continue;
         }
@@ -230,8 +242,9 @@ fn session_writers<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
     true
 }
 
-/// Orders from the causal past: per session the last writer of the key that the reader knew.
-fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
+/// Orders from the causal past: per session the last writer of the key that the reader knew. Reads of other keys than
+/// `keys` only count as knowledge.
+fn causal<C: Collect>(context: &Context<'_>, keys: &Range<KeyId>, sink: &mut C) -> bool {
     let order = if context.resolved.leads_forward {
         (0..context.history.txns.len() as TxnId).collect()
     } else {
@@ -239,7 +252,7 @@ fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
         let Some(order) = crate::graph::topological_order(&graph) else { return true };
         order
     };
-    let writers = context.writers_by_session();
+    let writers = context.writers_by_session(keys);
     let mut clocks = Clocks::new(context);
     for txn in order {
         if !context.resolved.included[txn as usize] {
@@ -248,7 +261,7 @@ fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
         clocks.enter(context, txn);
         let own =
             (context.history.txns[txn as usize].session, context.sessions.index[txn as usize]);
-        for read in context.reads(txn) {
+        for read in context.reads(txn).filter(|read| keys.contains(&read.key)) {
             let known = clocks.of(txn);
             let base = (read.from != NONE).then(|| clocks.of(read.from));
             for (session, group) in writers.groups(read.key) {
@@ -258,14 +271,12 @@ fn causal<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
                 if upper <= lower {
                     continue;
                 }
-                let end = group
-                    .partition_point(|writer| context.sessions.index[*writer as usize] < upper);
+                let end = group.partition_point(|writer| writer.index < upper);
                 let Some(&writer) = group[..end].last() else { continue };
-                let already = context.sessions.index[writer as usize] < lower;
-                if already || writer == read.from {
+                if writer.index < lower || writer.txn == read.from {
                     continue;
                 }
-                let order = Forced { before: writer, after: read.from, op: read.op };
+                let order = Forced { before: writer.txn, after: read.from, op: read.op };
                 if !sink.forced(order) {
                     return false;
                 }
