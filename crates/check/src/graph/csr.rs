@@ -42,7 +42,7 @@ impl EdgeList {
 
     /// Whether the edges have no cycle: at a glance if they all lead to larger numbers.
     pub fn are_acyclic(self, nodes: usize) -> bool {
-        if self.pairs.iter().all(|pair| (pair >> 32) as u32 <= *pair as u32 && !is_loop(*pair)) {
+        if self.leads_forward() {
             return true;
         }
         let graph = Csr::new(nodes, &self);
@@ -50,15 +50,16 @@ impl EdgeList {
         super::is_acyclic(&graph)
     }
 
+    /// Whether all edges lead to larger numbers.
+    pub fn leads_forward(&self) -> bool {
+        self.pairs.iter().all(|pair| ((pair >> 32) as u32) < *pair as u32)
+    }
+
     /// Takes over the edges of another list.
     pub fn append(&mut self, other: &mut EdgeList) {
         self.pairs.append(&mut other.pairs);
         self.kinds.append(&mut other.kinds);
     }
-}
-
-fn is_loop(pair: u64) -> bool {
-    (pair >> 32) as u32 == pair as u32
 }
 
 /// Edges by source.

@@ -20,7 +20,7 @@ mod simulate;
 
 pub use build::{Inputs, Question};
 
-use crate::graph::{Csr, EdgeList};
+use crate::graph::EdgeList;
 
 /// What graph the level asks about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,8 +138,7 @@ impl Polygraph {
                 false => Decision::Fails(Reason::CertainCycle),
             };
         }
-        let graph = Csr::new(self.nodes, &self.fixed);
-        let Some(order) = guess::order(&graph, &self.hints) else {
+        let Some(order) = guess::first_order(&self) else {
             return Decision::Fails(Reason::CertainCycle);
         };
         if guess::works(&self, &order) {
