@@ -8,5 +8,6 @@ mod clocks;
 mod context;
 mod own_reads;
 pub mod weak;
+mod written_keys;
 
 pub use context::{Context, Read, Writer, Writers};

@@ -10,6 +10,7 @@
 use super::clocks::Clocks;
 use super::context::Context;
 use super::own_reads::OwnReads;
+use super::written_keys::WrittenKeys;
 use crate::graph::{Csr, EdgeList};
 use crate::hash::WordMap;
 use crate::model::{KeyId, NONE, OpId, TxnId};
@@ -53,10 +54,11 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 /// First without storing anything: where all edges lead forward in the input, as in a log, there is no cycle, and where
 /// one does not, this is noticed soon. Only then is the graph built.
 pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
+    let written = written_keys(context, level);
     if context.resolved.leads_forward {
         let parts = in_parts(context, level, threads, &|jobs: &Part| {
             let mut seen = Glance { possible: true, forward: true };
-            collect(context, level, jobs, &mut |order: Forced| {
+            collect(context, &written, level, jobs, &mut |order: Forced| {
                 seen.possible &= order.after != NONE;
                 seen.forward &= order.before < order.after;
                 seen.possible && seen.forward
@@ -74,7 +76,7 @@ pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
     let parts = in_parts(context, level, threads, &|jobs: &Part| {
         let mut edges = EdgeList::default();
         let mut possible = true;
-        collect(context, level, jobs, &mut |order: Forced| {
+        collect(context, &written, level, jobs, &mut |order: Forced| {
             possible &= order.after != NONE;
             edges.push(order.before, order.after);
             possible
@@ -144,10 +146,19 @@ impl Part {
     }
 }
 
+/// What the level asks of the writers; at the causal level nothing.
+fn written_keys(context: &Context<'_>, level: Weak) -> WrittenKeys {
+    match level {
+        Weak::ReadCommitted | Weak::ReadAtomic => WrittenKeys::new(context),
+        Weak::Causal => WrittenKeys::default(),
+    }
+}
+
 /// All orders that the level forces.
 pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
     let mut all = Vec::new();
-    collect(context, level, &Part::whole(context), &mut |order: Forced| {
+    let written = written_keys(context, level);
+    collect(context, &written, level, &Part::whole(context), &mut |order: Forced| {
         all.push(order);
         true
     });
@@ -155,13 +166,19 @@ pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
 }
 
 /// Hands every forced order to `sink`. Causal: nothing is handed over if the causal order is cyclic.
-fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: &Part, sink: &mut C) {
+fn collect<C: Collect>(
+    context: &Context<'_>,
+    written: &WrittenKeys,
+    level: Weak,
+    part: &Part,
+    sink: &mut C,
+) {
     match level {
         Weak::ReadCommitted => {
-            observed(context, true, part, sink);
+            observed(context, written, true, part, sink);
         }
         Weak::ReadAtomic => {
-            if observed(context, false, part, sink) && part.sessions {
+            if observed(context, written, false, part, sink) && part.sessions {
                 session_writers(context, sink);
             }
         }
@@ -174,12 +191,12 @@ fn collect<C: Collect>(context: &Context<'_>, level: Weak, part: &Part, sink: &m
 /// Orders from what the transaction itself read: earlier reads only, or all of them.
 fn observed<C: Collect>(
     context: &Context<'_>,
+    written: &WrittenKeys,
     earlier_only: bool,
     part: &Part,
     sink: &mut C,
 ) -> bool {
-    let history = context.history;
-    let mut reads = OwnReads::new(history);
+    let mut reads = OwnReads::new(context.history);
     // Large writers are asked key by key instead of being walked through for every reader.
     let mut large: WordMap<TxnId, WordMap<u32, ()>> = WordMap::default();
     for txn in part.txns.clone() {
@@ -202,12 +219,13 @@ fn observed<C: Collect>(
                         || sink.forced(Forced { before: writer, after: other.from, op: other.op })
                 })
             };
-            let go_on = if history.range(writer).len() <= 4 * reads.all.len() + 16 {
-                context.written_keys(writer).all(&mut visit)
+            let keys = written.of(writer);
+            let go_on = if keys.len() <= 4 * reads.all.len() + 16 {
+                keys.iter().copied().all(&mut visit)
             } else {
                 let keys = large
                     .entry(writer)
-                    .or_insert_with(|| context.written_keys(writer).map(|key| (key, ())).collect());
+                    .or_insert_with(|| keys.iter().map(|key| (*key, ())).collect());
                 let is_written = |key: &u32| keys.contains_key(key);
                 reads.keys().filter(is_written).all(visit)
             };
