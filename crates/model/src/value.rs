@@ -52,12 +52,14 @@ impl Value {
     }
 }
 
-/// A total order so that multisets of rows can be sorted; floats by IEEE total order.
+/// A total order so that multisets of rows can be sorted; floats by IEEE total order, but for the two zeros, which are
+/// equal in SQL.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
+            (Self::Float(a), Self::Float(b)) if *a == 0.0 && *b == 0.0 => Ordering::Equal,
             (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
             (Self::Decimal(a), Self::Decimal(b)) | (Self::Text(a), Self::Text(b)) => a.cmp(b),
             (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),

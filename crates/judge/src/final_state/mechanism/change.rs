@@ -19,6 +19,8 @@ enum Fate {
     Left,
     Deviating(Deviation),
     Changed(Effect),
+    /// Changed by what a query inside the statement found before it waited.
+    Outdated(Effect),
 }
 
 /// A row, a statement, and everything around them.
@@ -125,9 +127,14 @@ impl<'r> Simulation<'_, 'r> {
         if must && held_otherwise && sees == WriteView::Latest {
             return Ok(Ok(vec![Fate::Deviating(Deviation::Held)]));
         }
+        let before_waiting = effects[effects.len() - views.len()].clone();
+        let outdated =
+            before_waiting.filter(|effect| last.as_ref() != Some(effect)).map(Fate::Outdated);
         Ok(Ok(match (sees, last.clone()) {
-            (WriteView::Latest, Some(effect)) if must => vec![Fate::Changed(effect)],
-            (WriteView::Latest, Some(effect)) => vec![Fate::Changed(effect), left()],
+            (WriteView::Latest, Some(effect)) => {
+                let left = (!must).then(left);
+                [Fate::Changed(effect)].into_iter().chain(left).chain(outdated).collect()
+            }
             (WriteView::StatementSnapshot, Some(effect)) if first.is_some() => {
                 vec![Fate::Changed(effect)]
             }
@@ -196,8 +203,19 @@ fn combinations(
                         extended.push((state, left, *count));
                     }
                     // Two uncommitted versions of one row: a dirty write, which nothing excuses.
-                    Fate::Changed(_) if row.held_by_others(writer).next().is_some() => {}
+                    Fate::Changed(_) | Fate::Outdated(_)
+                        if row.held_by_others(writer).next().is_some() => {}
                     Fate::Changed(effect) => {
+                        row.versions.push(made(effect.values.clone(), writer, statement));
+                        extended.push((state, left, count + effect.affected));
+                    }
+                    Fate::Outdated(effect) => {
+                        left.push(LeftAlone {
+                            n: statement.n,
+                            word,
+                            kind: Deviation::Passed,
+                            row: "what its query would find".to_owned(),
+                        });
                         row.versions.push(made(effect.values.clone(), writer, statement));
                         extended.push((state, left, count + effect.affected));
                     }
