@@ -16,9 +16,12 @@ const TICK: Duration = Duration::from_millis(200);
 const STUCK: Duration = Duration::from_secs(240);
 /// Cases that are running when the time is over get this long to end.
 const LAST_CASE: Duration = Duration::from_secs(10);
-/// After the last case the investigators get this long, or the rest of the hunt's time; what they do not reach is
-/// kept as a suspect.
+/// After the last case the investigators take suspects for this long, or for the rest of the hunt's time; what they do
+/// not reach is kept.
 const LAST_LOOKS: Duration = Duration::from_secs(60);
+/// What they have in hand then gets this long: on a slow server one investigation takes more than a minute, and would
+/// begin from nothing the next time.
+const IN_HAND: Duration = Duration::from_secs(120);
 
 impl Campaign<'_> {
     /// Until all threads have ended.
@@ -92,8 +95,13 @@ impl Campaign<'_> {
                 workers.iter().for_each(Bench::interrupt);
             }
         }
-        if last_looks_end.is_some_and(|end| Instant::now() > end) {
-            others.iter().for_each(Bench::interrupt);
+        if let Some(end) = last_looks_end {
+            if Instant::now() > end {
+                self.queue.shut();
+            }
+            if Instant::now() > end + IN_HAND {
+                others.iter().for_each(Bench::interrupt);
+            }
         }
         for bench in workers {
             if let Some(spot) = bench.stuck_for(STUCK) {

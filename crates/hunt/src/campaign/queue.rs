@@ -25,6 +25,7 @@ struct State {
     /// How many of each kind were taken.
     taken: BTreeMap<Kind, u32>,
     closed: bool,
+    shut: bool,
 }
 
 /// The queue between the workers and the investigator.
@@ -61,12 +62,20 @@ impl Queue {
         self.changed.notify_all();
     }
 
+    /// No suspect is handed out any more.
+    pub(super) fn shut(&self) {
+        lock(&self.state).shut = true;
+    }
+
     /// The next suspect: of the kind that was taken least often, the first.
     pub(super) fn take(&self, limit: Duration) -> Taken {
         let state = lock(&self.state);
         let is_idle = |state: &mut State| state.waiting.is_empty() && !state.closed;
         let waited = self.changed.wait_timeout_while(state, limit, is_idle);
         let (mut state, _) = waited.unwrap_or_else(|poison| poison.into_inner());
+        if state.shut {
+            return Taken::Closed;
+        }
         let rank = |at: &usize| {
             let (kind, _) = &state.waiting[*at];
             (state.taken.get(kind).copied().unwrap_or(0), *at)
