@@ -40,6 +40,7 @@ pub mod report;
 pub mod resolve;
 pub mod scans;
 pub mod sessions;
+mod shares;
 mod singles;
 pub mod witness;
 pub mod write_table;

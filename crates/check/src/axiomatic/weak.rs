@@ -14,6 +14,7 @@ use super::written_keys::WrittenKeys;
 use crate::graph::{Csr, EdgeList};
 use crate::hash::WordMap;
 use crate::model::{KeyId, NONE, OpId, TxnId};
+use crate::shares::{cut, in_shares};
 use std::ops::Range;
 
 /// Which of the three.
@@ -99,7 +100,6 @@ struct Glance {
 
 /// A share of the work: transactions or, at the causal level, keys, because clocks go from transaction to transaction;
 /// and whether session order belongs to it.
-#[derive(Clone)]
 struct Part {
     txns: Range<TxnId>,
     keys: Range<KeyId>,
@@ -113,29 +113,15 @@ fn in_parts<T: Send>(
     threads: usize,
     work: &(dyn Fn(&Part) -> T + Sync),
 ) -> Vec<T> {
-    let shares = threads.clamp(1, 1 + context.history.txns.len() / 4096);
-    let cut = |whole: &Range<u32>, share: usize| {
-        let at = |share: usize| (u64::from(whole.end) * share as u64 / shares as u64) as u32;
-        at(share)..at(share + 1)
-    };
-    let whole = Part::whole(context);
-    let parts: Vec<Part> = (0..shares)
-        .map(|share| {
-            let (mut txns, mut keys) = (whole.txns.clone(), whole.keys.clone());
-            match level {
-                Weak::Causal => keys = cut(&keys, share),
-                Weak::ReadCommitted | Weak::ReadAtomic => txns = cut(&txns, share),
-            }
-            Part { txns, keys, sessions: share == 0 }
-        })
-        .collect();
-    if let [only] = parts.as_slice() {
-        return vec![work(only)];
-    }
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = parts.iter().map(|part| (part, scope.spawn(|| work(part)))).collect();
-        // A share whose thread was lost is done again here.
-        handles.into_iter().map(|(part, done)| done.join().unwrap_or_else(|_| work(part))).collect()
+    let (txns, keys) = (context.history.txns.len(), context.history.keys.len());
+    let shares = threads.clamp(1, 1 + txns / 4096);
+    in_shares(shares, &|share| {
+        let mut part = Part { sessions: share == 0, ..Part::whole(context) };
+        match level {
+            Weak::Causal => part.keys = cut(keys, share, shares),
+            Weak::ReadCommitted | Weak::ReadAtomic => part.txns = cut(txns, share, shares),
+        }
+        work(&part)
     })
 }
 

@@ -16,6 +16,7 @@ mod writes;
 use self::groups::Groups;
 use self::key::{Found, Keys, Sources};
 use crate::model::{History, KeyId, NONE, OpId, Outcome, TxnId};
+use crate::shares::{cut, in_shares};
 use std::sync::atomic::AtomicU32;
 
 /// Read of the initial state.
@@ -128,22 +129,11 @@ pub fn resolve(history: &History, threads: usize) -> Resolved {
 fn resolve_keys(history: &History, sources: Sources<'_>, threads: usize) -> Vec<Found> {
     let count = history.keys.len();
     let parts = threads.clamp(1, 1 + history.ops.len() / 32_768).min(count.max(1));
-    let run = |part: usize| {
-        let range = count * part / parts..count * (part + 1) / parts;
-        let groups = Groups::new(history, range.start as KeyId..range.end as KeyId);
+    in_shares(parts, &|part| {
+        let groups = Groups::new(history, cut(count, part, parts));
         let mut keys = Keys::new(history, sources);
         groups.iter().for_each(|(key, operations)| keys.resolve(key, operations));
         keys.found
-    };
-    if parts == 1 {
-        return vec![run(0)];
-    }
-    std::thread::scope(|scope| {
-        let run = &run;
-        let handles: Vec<_> = (0..parts).map(|part| scope.spawn(move || run(part))).collect();
-        // A part whose thread was lost is done again here.
-        let parts = handles.into_iter().enumerate();
-        parts.map(|(part, done)| done.join().unwrap_or_else(|_| run(part))).collect()
     })
 }
 

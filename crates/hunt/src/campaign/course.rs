@@ -29,7 +29,6 @@ impl Campaign<'_> {
         let (workers, investigators) = self.benches.split_at(self.options.jobs);
         std::thread::scope(|scope| {
             let (finished, news) = channel();
-            let mut finished = Some(finished);
             let start = |finished: &Sender<Finished>, bench, role| {
                 let finished = Finish(self, finished.clone(), role);
                 scope.spawn(move || {
@@ -41,12 +40,11 @@ impl Campaign<'_> {
                 })
             };
             let mut threads = Vec::new();
-            if let Some(finished) = &finished {
-                threads
-                    .extend(workers.iter().map(|bench| start(finished, bench, Finished::Worker)));
-                let first = investigators.iter().take(1);
-                threads.extend(first.map(|bench| start(finished, bench, Finished::Investigator)));
-            }
+            threads.extend(workers.iter().map(|bench| start(&finished, bench, Finished::Worker)));
+            let first = investigators.iter().take(1);
+            threads.extend(first.map(|bench| start(&finished, bench, Finished::Investigator)));
+            // Kept until the last thread is started: then the channel ends with the threads.
+            let mut finished = Some(finished);
             let mut working = workers.len();
             let mut last_looks_end = None;
             loop {
