@@ -1,13 +1,14 @@
 //! Fingerprints as data: groups of cases that are one cause. Within a group all share one fingerprint, between
 //! groups none.
 //!
-//! A case says in `-- waits: STEP SESSION` lines who waited for whom in its run.
+//! A case says in `-- waits: STEP SESSION` lines who waited for whom in its run, and in `-- fails: STEP` lines what
+//! broke a constraint.
 
 use std::collections::BTreeMap;
 
 use anchorite_model::{
-    Answer, Blocker, BlockingKnowledge, Case, Ending, Event, Level, Outcome, Product, Run,
-    SessionInfo, Signature, TargetInfo,
+    Answer, Blocker, BlockingKnowledge, Case, DbError, Ending, ErrorClass, Event, Level, Outcome,
+    Product, Run, SessionInfo, Signature, TargetInfo,
 };
 use anchorite_reduce::known::{self, Sighting};
 use anchorite_reduce::{Shape, fingerprint};
@@ -31,7 +32,11 @@ fn run(case: Case, product: Product, level: Level) -> Run {
             let sql = step.statement.sql.clone();
             events.push(Event { n, session: step.session, sql, outcome, at_us: 0 });
         };
-        if by.is_empty() {
+        let fails = ("fails".to_owned(), n.to_string());
+        if case.header.other.contains(&fails) {
+            let class = ErrorClass::Constraint;
+            happens(Outcome::Error(DbError { class, ..DbError::default() }));
+        } else if by.is_empty() {
             happens(Outcome::Ok(Answer::default()));
         } else {
             happens(Outcome::Blocked { by, wait: String::new() });
@@ -128,7 +133,7 @@ fn known_issues_are_recognised_where_they_are_said_to_be() {
         assert_eq!(name(*product, Level::Serializable, case, WRITES), None);
         assert_eq!(name(Product::Postgres, *level, case, WRITES), None);
     }
-    for (group, product, level, cases) in &groups[2..] {
+    for (group, product, level, cases) in &groups[3..] {
         let (anomaly, issue) = match group.as_str() {
             "DELETE by a moved index misses a row" => (WRITES, Some("INNODB-MOVED-ENTRY")),
             "DELETE by a unique key misses a row whose primary key moves" => {

@@ -1,0 +1,196 @@
+//! What a reduced case looks like once everything accidental is taken out, and its hash.
+//!
+//! Idea: two findings of one cause should get one name, two causes two. Signal is who is involved: the kinds of
+//! statements in each session, in the session's own order; whether a key moves; by which kind of index
+//! a statement finds its rows; who waits for whom; errors; the family of engines; oracle, anomaly, exception
+//! and level. Noise is everything else: names, literals, which plain column, how many rows, comparison
+//! operators, how statements of different sessions are interleaved beyond the waits, repetitions of a
+//! statement, whether a single statement has a BEGIN around it, and reads without locks where reads are not judged.
+//!
+//! The path by which a statement finds its rows is signal for the one that waits. The one that it waits for holds
+//! its locks either way, so there it is noise; and where a key moves, all of it that moves no key is (`noise`).
+//!
+//! Blind spots: relations between literals (a value that is written twice) are not seen. A statement that could not
+//! be parsed counts by its first words only.
+
+mod noise;
+mod words;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use anchorite_model::sql::Dialect;
+use anchorite_model::{Blocker, Case, Event, Level, Outcome, Product, Run, Signature};
+
+use crate::draft::Draft;
+use crate::schema;
+use words::{Words, kind_name};
+
+/// The normalised shape of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// For people: `innodb; t1: UPDATE moves primary key; t2: DELETE by scan, waits for t1`.
+    text: String,
+    /// The kinds of statements in it, for the readable part of a fingerprint.
+    kinds: BTreeSet<&'static str>,
+}
+
+impl Shape {
+    /// The shape of the case of a run. Reads without locks count if `with_reads` says so.
+    pub fn of(run: &Run, with_reads: bool) -> Self {
+        Self::new(&run.case, run.target.product, &run.events, with_reads)
+    }
+
+    /// The shape of a case that nobody ran: as if nobody waited.
+    pub fn of_case(case: &Case, product: Product, with_reads: bool) -> Self {
+        Self::new(case, product, &[], with_reads)
+    }
+
+    fn new(case: &Case, product: Product, events: &[Event], with_reads: bool) -> Self {
+        let draft = Draft::of(case, Dialect::of(product));
+        let tables = schema::tables(&draft);
+        let somebody_waits =
+            events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }));
+        let mut sessions: Vec<Vec<Item>> = vec![Vec::new(); draft.sessions.len()];
+        for (at, line) in draft.lines.iter().enumerate() {
+            let fate = Fate::of(events.iter().filter(|event| event.n == at + 1));
+            let Some(mut words) = Words::of(line, &tables, with_reads) else { continue };
+            if somebody_waits && fate.waits_for.is_none() {
+                words.forget_path();
+            }
+            let kind = kind_name(&line.sentence.kind()).unwrap_or_default();
+            let item = Item { words, kind, fate };
+            if sessions[line.session].last() != Some(&item) {
+                sessions[line.session].push(item);
+            }
+        }
+        noise::drop_mere_locks(&mut sessions);
+        let kinds: BTreeSet<&str> = sessions.iter().flatten().map(|item| item.kind).collect();
+        Self { text: format!("{}; {}", family(product), canonical(&sessions)), kinds }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+/// The name of a finding: the kinds of statements in it, and a hash of its shape, signature and level.
+pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -> String {
+    let level = level.map_or("default", Level::name);
+    let Signature { oracle, anomaly, exception } = signature;
+    let exception = exception.as_deref().unwrap_or_default();
+    let hash = hash(&format!("{}|{oracle}|{anomaly}|{exception}|{level}", shape.text));
+    let kinds: Vec<String> = shape.kinds.iter().map(|kind| kind.replace(' ', "-")).collect();
+    format!("{}-{:08x}", kinds.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
+}
+
+/// FNV-1a: a fingerprint must be the same in every release, which the standard library's hash does not promise.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Products that share an engine share its bugs.
+const fn family(product: Product) -> &'static str {
+    match product {
+        Product::Mariadb | Product::Mysql => "innodb",
+        Product::Sqlite => "sqlite",
+        Product::Postgres => "postgres",
+        Product::Tidb => "tidb",
+        Product::Cockroach => "cockroach",
+    }
+}
+
+/// What became of a statement, as far as it is signal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Fate {
+    waits_for: Option<Vec<usize>>,
+    fails: Option<&'static str>,
+}
+
+impl Fate {
+    fn of<'e>(events: impl Iterator<Item = &'e Event>) -> Self {
+        let mut fate = Self::default();
+        for event in events {
+            match &event.outcome {
+                Outcome::Blocked { by, .. } => {
+                    let sessions = by.iter().filter_map(|blocker| match blocker {
+                        Blocker::Session(session) => Some(*session),
+                        Blocker::Outside(_) => None,
+                    });
+                    fate.waits_for = Some(sessions.collect());
+                }
+                Outcome::Error(error) => fate.fails = Some(error.class.name()),
+                _ => {}
+            }
+        }
+        fate
+    }
+}
+
+/// A statement of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Item {
+    words: Words,
+    kind: &'static str,
+    fate: Fate,
+}
+
+/// The sessions as one text, numbered so that it is the smallest of all numberings; so it does not depend on who
+/// came first.
+fn canonical(sessions: &[Vec<Item>]) -> String {
+    const SESSIONS_TO_PERMUTE: usize = 6;
+    let used: Vec<usize> = (0..sessions.len()).filter(|at| !sessions[*at].is_empty()).collect();
+    let mut orders = vec![used.clone()];
+    if used.len() <= SESSIONS_TO_PERMUTE {
+        orders = permutations(&used);
+    }
+    let texts = orders.iter().map(|order| {
+        let number = |session: &usize| order.iter().position(|other| other == session);
+        let texts = order.iter().enumerate().map(|(at, session)| {
+            let items = sessions[*session].iter().map(|item| item_text(item, number));
+            format!("t{}: {}", at + 1, items.collect::<Vec<_>>().join(", then "))
+        });
+        texts.collect::<Vec<_>>().join("; ")
+    });
+    // Those who wait come after those whom they wait for: easier to read, and as good as any order.
+    let waits_first = |text: &String| text.split("; ").position(|part| part.contains("waits for"));
+    texts
+        .max_by_key(|text| (waits_first(text), std::cmp::Reverse(text.clone())))
+        .unwrap_or_default()
+}
+
+fn item_text(item: &Item, number: impl Fn(&usize) -> Option<usize>) -> String {
+    let mut text = item.words.to_string();
+    if let Some(waits_for) = &item.fate.waits_for {
+        let names: BTreeSet<usize> = waits_for.iter().filter_map(number).collect();
+        let names: Vec<String> = names.iter().map(|number| format!("t{}", number + 1)).collect();
+        text += " waits for ";
+        text += if names.is_empty() { "somebody" } else { "" };
+        text += &names.join(" and ");
+    }
+    if let Some(class) = item.fate.fails {
+        text += " fails with ";
+        text += class;
+    }
+    text
+}
+
+fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+    if items.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, first) in items.iter().enumerate() {
+        let mut rest = items.to_vec();
+        rest.remove(at);
+        all.extend(permutations(&rest).into_iter().map(|mut order| {
+            order.insert(0, *first);
+            order
+        }));
+    }
+    all
+}
