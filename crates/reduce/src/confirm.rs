@@ -1,8 +1,7 @@
 //! How often something must come out again before it is believed.
 //!
 //! Idea: a suspected violation is run again on freshly created tables. What comes out every time is
-//! confirmed; what comes out only sometimes is flaky and kept apart; what never comes out again is
-//! dropped, and counted.
+//! confirmed; what comes out only sometimes, or never again, is flaky: kept apart, and counted.
 //!
 //! Assumption: runs are independent of each other. Blind spot: a bug that needs luck looks flaky, and is one.
 

@@ -46,10 +46,9 @@ pub struct Outcome {
 pub enum Fate {
     /// It is the finding with this fingerprint.
     Confirmed(String),
-    /// It came out again, but not each time.
+    /// It did not come out again each time, or never.
+    #[serde(alias = "not-shown-again")]
     Flaky,
-    /// It did not come out again at all.
-    NotShownAgain,
     /// The server went away while it ran: the crash with this fingerprint.
     Crash(String),
 }

@@ -11,7 +11,7 @@
 //! DIR/outcomes                   journal: what became of each suspect; a second hit of a finding is a line here
 //! DIR/suspects/PLACE-NUMBER.*    violations that nobody has looked at yet (.case to read, .json to go on with)
 //! DIR/findings/FINGERPRINT/      finding.json, reduced.case, original.case and the reports
-//! DIR/flaky/PLACE-NUMBER.*       violations that did not come out again each time
+//! DIR/flaky/PLACE-NUMBER.*       violations that did not come out again each time, or never
 //! DIR/crashes/NUMBER/            what was running when a server went away, and the last lines of its log
 //! DIR/summary.json               the numbers at the end of the last session
 //! DIR/lock                       held while a hunt works here; the kernel lets go of it when the hunt dies

@@ -182,15 +182,10 @@ impl Store {
         Ok(is_new)
     }
 
-    /// A suspect came out again, but not each time: kept apart.
+    /// A suspect did not come out again each time, or never: kept apart.
     pub fn flaky(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         suspect.write(&self.folder.flaky())?;
         self.settle(suspect.spot, Fate::Flaky)
-    }
-
-    /// A suspect did not come out again.
-    pub fn not_shown_again(&mut self, spot: Spot) -> Result<(), StoreError> {
-        self.settle(spot, Fate::NotShownAgain)
     }
 
     /// A server went away; says whether this is a new finding.

@@ -35,6 +35,9 @@ pub struct Suspect {
     pub signature: Signature,
     /// The case, complete: the generator is not needed to run it again.
     pub case: Case,
+    /// The run that showed it, for people, as Markdown: perhaps it never happens again.
+    #[serde(default)]
+    pub seen: String,
 }
 
 impl Suspect {
@@ -44,20 +47,24 @@ impl Suspect {
         seed: u64,
         signature: Signature,
         case: Case,
+        seen: String,
     ) -> Self {
-        Self { schema: SCHEMA, spot, target, level, seed, signature, case }
+        Self { schema: SCHEMA, spot, target, level, seed, signature, case, seen }
     }
 
     /// Writes it; the JSON file comes last and is what counts.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), StoreError> {
         atomic::write(&file(folder, self.spot, "case"), self.case.to_text().as_bytes())?;
+        atomic::write(&file(folder, self.spot, "md"), self.seen.as_bytes())?;
         write_json(&file(folder, self.spot, "json"), self)
     }
 
     /// Removes it; the JSON file goes first.
     pub(crate) fn remove(folder: &Path, spot: Spot) -> Result<(), StoreError> {
-        atomic::remove(&file(folder, spot, "json"))?;
-        atomic::remove(&file(folder, spot, "case"))
+        for ending in ["json", "md", "case"] {
+            atomic::remove(&file(folder, spot, ending))?;
+        }
+        Ok(())
     }
 
     /// Reads all of a folder, in order.

@@ -92,7 +92,7 @@ fn finding(fingerprint: String) -> Finding {
 
 fn suspect(number: u64) -> Suspect {
     let spot = Spot { place: 0, number };
-    Suspect::new((spot, "sqlite 3".to_owned(), None), 7, signature(), case())
+    Suspect::new((spot, "sqlite 3".to_owned(), None), 7, signature(), case(), "# seen\n".to_owned())
 }
 
 /// What a campaign does, from the first case that is not done yet, until it is killed.
@@ -112,7 +112,6 @@ fn write_until_killed(folder: &Path) {
         let number = waiting.spot.number;
         match number % 5 {
             0 => store.flaky(waiting).expect("kept apart"),
-            1 => store.not_shown_again(waiting.spot).expect("settled"),
             _ => {
                 let found = finding(format!("f{}", number % 7));
                 let pages = [("report.md".to_owned(), "# found\n".to_owned())];
@@ -335,4 +334,19 @@ fn a_hunt_that_finds_nothing_leaves_no_folder() {
     drop(store);
     let (_, past) = Store::resume::<u64>(&folder).expect("it can be resumed");
     assert_eq!((past.progress.len(), past.suspects.len()), (2, 1));
+}
+
+#[test]
+fn what_never_shows_again_keeps_the_run_that_showed_it() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = temporary.path().join("findings");
+    let mut store = Store::begin(&folder, campaign(), true).expect("a new campaign");
+    let rare = suspect(7);
+    store.suspect(&rare).expect("kept");
+    store.flaky(&rare).expect("kept apart");
+    let read = |name: &str| std::fs::read_to_string(folder.join("flaky").join(name));
+    assert_eq!(read("0-7.case").expect("its case"), rare.case.to_text());
+    assert_eq!(read("0-7.md").expect("its run"), rare.seen);
+    let waiting = std::fs::read_dir(folder.join("suspects")).expect("a folder").count();
+    assert_eq!((waiting, store.suspects()), (0, 0));
 }

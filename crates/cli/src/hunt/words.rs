@@ -96,10 +96,6 @@ pub fn asides(ended: &Ended) -> Vec<String> {
             ),
         ),
         (ended.uninvestigated, "further violations like these were only counted".to_owned()),
-        (
-            ended.not_shown_again,
-            "suspected violations did not come out again on fresh tables".to_owned(),
-        ),
         (tally.rejected, format!("cases were refused by the target; the first one: {rejection}")),
         (
             tally.lost_connections,

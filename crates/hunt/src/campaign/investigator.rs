@@ -95,8 +95,7 @@ impl Campaign<'_> {
                 }
                 confirmed.map(drop)
             }
-            Investigation::Flaky(_) => store.flaky(suspect),
-            Investigation::NotShownAgain { .. } => store.not_shown_again(suspect.spot),
+            Investigation::Flaky(_) | Investigation::NotShownAgain { .. } => store.flaky(suspect),
         };
         settled.map_err(Stop::Store)
     }

@@ -110,8 +110,6 @@ pub struct Ended {
     pub tally: Tally,
     /// Why it ended.
     pub stop: Stop,
-    /// Violations that did not come out again at all.
-    pub not_shown_again: u64,
     /// Suspected violations that nobody has looked at yet.
     pub suspects: u64,
     /// Violations that were only counted, because many of their kind were waiting already.
@@ -274,14 +272,12 @@ impl<'a> Campaign<'a> {
             (Err(error), Stop::Done) => Stop::Store(error),
             (_, stop) => stop,
         };
-        let not_shown_again = store.count(|fate| *fate == Fate::NotShownAgain);
         let suspects = store.suspects();
         drop(store);
         Ended {
             summary,
             tally: lock(&self.tally).clone(),
             stop,
-            not_shown_again,
             suspects,
             uninvestigated: self.uninvestigated.load(Ordering::SeqCst),
             rejection: lock(&self.rejection).take(),

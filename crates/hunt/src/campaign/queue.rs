@@ -110,7 +110,7 @@ mod tests {
         let signature =
             Signature { oracle: "x".to_owned(), anomaly: anomaly.to_owned(), exception: None };
         let spot = Spot { place, number };
-        Suspect::new((spot, String::new(), None), 0, signature, Case::default())
+        Suspect::new((spot, String::new(), None), 0, signature, Case::default(), String::new())
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anchorite_model::{Case, Ending, ErrorClass, Outcome, Run};
+use anchorite_report::{RunResult, markdown};
 use anchorite_stage::{Arena, RunOptions, StageError};
 use anchorite_store::{Progress, Spot, Suspect};
 use anchorite_target::TargetError;
@@ -168,7 +169,8 @@ impl Campaign<'_> {
             return Ok(());
         }
         let target = tried.run.target.to_string();
-        let suspect = Suspect::new((spot, target, place.level), self.seed, signature.clone(), case);
+        let at = (spot, target, place.level);
+        let suspect = Suspect::new(at, self.seed, signature.clone(), case, seen(tried));
         store.suspect(&suspect).map_err(Stop::Store)?;
         self.queue.put(suspect, looks_like);
         Ok(())
@@ -188,6 +190,13 @@ impl Campaign<'_> {
         let reason = format!("it refuses the tables of every case; for instance: {reason}");
         Err(Stop::Target(TargetError::Prepare { target, reason }.into()))
     }
+}
+
+/// The run as Markdown.
+fn seen(tried: &Tried) -> String {
+    let verdicts = tried.judgements.iter().map(|said| (said.oracle.clone(), said.verdict.clone()));
+    let result = RunResult { run: tried.run.clone(), verdicts: verdicts.collect() };
+    markdown(&[result], &Case::to_text)
 }
 
 /// What an attempt means for the campaign.
