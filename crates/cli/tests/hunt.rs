@@ -213,3 +213,28 @@ fn when_nobody_meets_anybody_the_hunt_says_so() {
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("nobody ever waited"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_known_issue_that_does_not_show_any_more_is_told() {
+    let folder = folder();
+    let known = folder.path().join("known");
+    std::fs::create_dir(&known).expect("a folder");
+    let entry = |name: &str, level: &str| {
+        format!(
+            "name = \"{name}\"\ntitle = \"a lost update\"\nurl = \"https://example.org/1\"\nstatus = \"open\"\n\
+             levels = [\"{level}\"]\nshapes = [\"sqlite; *\"]\ncase = \"fine.case\"\n[[affected]]\n\
+             product = \"sqlite\"\n"
+        )
+    };
+    let case = "/* setup */ CREATE TABLE t (a INT);\n/* t1 */ INSERT INTO t VALUES (1);\n";
+    std::fs::write(known.join("fine.case"), case).expect("written");
+    std::fs::write(known.join("HERE.toml"), entry("HERE", "ser")).expect("written");
+    // SQLite has no such level, so nothing is said about it.
+    std::fs::write(known.join("ELSEWHERE.toml"), entry("ELSEWHERE", "rr")).expect("written");
+    let arguments = ["--known", "known", "--cases", "20", "--seed", "1"];
+    let told = run(folder.path(), &arguments);
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(text.contains("HERE") && !text.contains("ELSEWHERE"), "{text}{}", stderr(&told));
+    let told = run(folder.path(), &[&arguments[..], &["--format", "json"]].concat());
+    assert_eq!(document(&told)["known_gone"], serde_json::json!(["HERE"]));
+}
