@@ -119,8 +119,10 @@ impl<'r> Simulation<'_, 'r> {
             held_otherwise |= !matches;
         }
         let deviation = versions.last().copied().flatten().map_or(Deviation::Passed, when_made);
-        let left = || match (&last, changed_since || views.len() > 1) {
-            (Some(_), true) => Fate::Deviating(deviation),
+        // What a query inside the statement finds at its end is as good a reason to leave the row alone as any.
+        let matches_at_end = effects.last().is_some_and(Option::is_some);
+        let left = || match (matches_at_end, changed_since || views.len() > 1) {
+            (true, true) => Fate::Deviating(deviation),
             _ => held.map_or(Fate::Left, Fate::Deviating),
         };
         let must = effects.iter().all(Option::is_some);
