@@ -111,6 +111,21 @@ fn anomaly_and_level_are_part_of_it() {
 }
 
 #[test]
+fn a_documented_mechanism_is_the_cause() {
+    let groups = groups();
+    let print = |group: usize, exception: &str| {
+        let (_, product, level, cases) = &groups[group];
+        let shape = Shape::of(&run(cases[0].clone(), *product, *level), false);
+        let exception = Some(exception.to_owned());
+        let signature = Signature { exception, ..signature("semi-consistent-read") };
+        fingerprint(&shape, &signature, Some(Level::ReadCommitted))
+    };
+    assert_eq!(print(0, "semi-consistent-read"), print(2, "semi-consistent-read"));
+    assert_ne!(print(0, "semi-consistent-read"), print(0, "no-gap-locks"));
+    assert!(print(0, "semi-consistent-read").starts_with("semi-consistent-read-"));
+}
+
+#[test]
 fn known_issues_are_recognised_where_they_are_said_to_be() {
     let groups = groups();
     let (_, product, level, cases) = &groups[0];

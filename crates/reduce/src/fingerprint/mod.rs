@@ -33,6 +33,8 @@ pub struct Shape {
     text: String,
     /// The kinds of statements in it, for the readable part of a fingerprint.
     kinds: BTreeSet<&'static str>,
+    /// Whose bugs it may be: products that share an engine share them.
+    family: &'static str,
 }
 
 impl Shape {
@@ -66,7 +68,8 @@ impl Shape {
         }
         noise::drop_mere_locks(&mut sessions);
         let kinds: BTreeSet<&str> = sessions.iter().flatten().map(|item| item.kind).collect();
-        Self { text: format!("{}; {}", family(product), canonical(&sessions)), kinds }
+        let family = family(product);
+        Self { text: format!("{family}; {}", canonical(&sessions)), kinds, family }
     }
 }
 
@@ -76,13 +79,17 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The name of a finding: the kinds of statements in it, and a hash of its shape, signature and level.
+/// The name of a finding: the kinds of statements in it, and a hash of its shape, signature and level. Where the
+/// oracle names a documented mechanism, that is the cause, whatever the case looks like.
 pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -> String {
     let level = level.map_or("default", Level::name);
     let Signature { oracle, anomaly, exception } = signature;
+    let (kinds, text): (Vec<String>, &str) = match exception {
+        Some(exception) => (vec![exception.clone()], shape.family),
+        None => (shape.kinds.iter().map(|kind| kind.replace(' ', "-")).collect(), &shape.text),
+    };
     let exception = exception.as_deref().unwrap_or_default();
-    let hash = hash(&format!("{}|{oracle}|{anomaly}|{exception}|{level}", shape.text));
-    let kinds: Vec<String> = shape.kinds.iter().map(|kind| kind.replace(' ', "-")).collect();
+    let hash = hash(&format!("{text}|{oracle}|{anomaly}|{exception}|{level}"));
     format!("{}-{:08x}", kinds.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
