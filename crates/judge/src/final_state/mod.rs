@@ -257,6 +257,8 @@ impl Trial<'_> {
         let (orders, all_tried) = orders::orders(self.run, &relevant, claims, leniency.free);
         let mut expected = Vec::new();
         let mut only_reads = false;
+        // An order that explains the transactions only. A later one may explain the statements, too.
+        let mut halfway = None;
         for order in orders {
             let order: Vec<&Transaction<'_>> = order.iter().map(|&at| relevant[at]).collect();
             // What single statements give is right, whatever transactions would give: nearly always enough.
@@ -280,16 +282,17 @@ impl Trial<'_> {
                     Some(alone) => alone,
                     None => self.perform(&order, Form::Statements, false, rehearse)?,
                 };
-                return Ok(match alone {
-                    Ok(alone) if alone.differences.is_empty() => Serial::Explained,
-                    Ok(alone) => Serial::OnlyAsTransactions(alone),
-                    Err(reason) => Serial::Failed(reason),
-                });
+                match alone {
+                    Ok(alone) if alone.differences.is_empty() => return Ok(Serial::Explained),
+                    Ok(alone) => halfway.get_or_insert(Serial::OnlyAsTransactions(alone)),
+                    Err(reason) => halfway.get_or_insert(Serial::Failed(reason)),
+                };
+                continue;
             }
             only_reads |= differences.differences.iter().all(|text| text.contains(": returned "));
             expected.push(differences);
         }
-        Ok(Serial::Unexplained { expected, all_tried, only_reads })
+        Ok(halfway.unwrap_or(Serial::Unexplained { expected, all_tried, only_reads }))
     }
 
     /// Performs one order and compares.

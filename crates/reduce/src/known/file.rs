@@ -39,6 +39,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "TIDB-45677",
     "TIDB-CASCADED-CHILD",
     "TIDB-DELETED-PARENT",
+    "TIDB-DIRTY-MAX",
     "TIDB-DUPLICATE-PARENT",
     "TIDB-MOVED-PARENT",
     "TIDB-ORPHAN",
