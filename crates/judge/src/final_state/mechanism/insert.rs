@@ -53,6 +53,14 @@ impl<'r> Simulation<'_, 'r> {
             let sql = abridged(statement.sql);
             return Ok(Err(format!("what an INSERT read is not known: {sql}")));
         }
+        let met = |event| state.view(writer, event).remove(&table);
+        if branches.next.is_empty()
+            && shape.several_rows
+            && met(statement.start) != met(statement.end)
+        {
+            let reason = "the rows of an INSERT that waited may have met others at different times";
+            return Ok(Err(reason.to_owned()));
+        }
         Ok(Ok(branches))
     }
 

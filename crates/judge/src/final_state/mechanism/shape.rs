@@ -17,6 +17,8 @@ pub struct WriteShape {
     pub has_subquery: bool,
     /// Whether that table is named a second time.
     pub names_table_again: bool,
+    /// Whether there are several rows behind VALUES.
+    pub several_rows: bool,
 }
 
 fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
@@ -50,7 +52,14 @@ pub fn write_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
     let again = (at + 1..tokens.len()).any(|index| same(index) && !qualifies(index));
     let word = |word: &str| tokens.iter().any(|token| token.is_word(word));
     let complex = ["JOIN", "USING", "LIMIT", "FETCH"].into_iter().any(word);
-    (!complex).then(|| WriteShape { table, has_subquery: word("SELECT"), names_table_again: again })
+    let between_rows =
+        |three: &[Token<'_>]| three.iter().zip([")", ",", "("]).all(|(t, s)| t.is_symbol(s));
+    (!complex).then(|| WriteShape {
+        table,
+        has_subquery: word("SELECT"),
+        names_table_again: again,
+        several_rows: word("VALUES") && tokens.windows(3).any(between_rows),
+    })
 }
 
 /// The table behind the first FROM, if it stands there alone.
@@ -115,6 +124,7 @@ mod tests {
                 table: table.to_owned(),
                 has_subquery: false,
                 names_table_again: false,
+                several_rows: false,
             })
         };
         assert_eq!(shape("DELETE FROM t WHERE t.a = 1"), simple("t"));
@@ -124,6 +134,8 @@ mod tests {
         assert_eq!(shape("DELETE FROM t ORDER BY a LIMIT 1"), None);
         let inside = shape("DELETE FROM t WHERE a IN (SELECT a FROM t)").expect("a shape");
         assert!(inside.has_subquery && inside.names_table_again);
+        let rows = shape("INSERT INTO t (a, b) VALUES (1, 2), (3, 4)").expect("a shape");
+        assert!(rows.several_rows);
     }
 
     #[test]
