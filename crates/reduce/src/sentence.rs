@@ -54,11 +54,16 @@ impl Sentence {
         }
         let is_storage =
             |token: &Token<'_>| token.is_word("CLUSTERED") || token.is_word("NONCLUSTERED");
+        let mut logical = self.text.clone();
         let tokens = self.tokens();
-        let logical = tokens.iter().take_while(|token| !token.is_word("PARTITION"));
-        let words: Vec<&str> =
-            logical.filter(|token| !is_storage(token)).map(|token| token.text).collect();
-        parse(&words.join(" "), self.dialect).map(Cow::Owned)
+        if let Some(partition) = tokens.iter().find(|token| token.is_word("PARTITION")) {
+            logical.truncate(partition.start);
+        }
+        // From the end, so that the places of the others stay.
+        let storage = tokens.iter().rev().filter(|token| token.end() <= logical.len());
+        let storage: Vec<_> = storage.filter(|token| is_storage(token)).collect();
+        storage.iter().for_each(|token| logical.replace_range(token.start..token.end(), ""));
+        parse(&logical, self.dialect).map(Cow::Owned)
     }
 
     /// Whether it can be asked about.
@@ -136,6 +141,14 @@ mod tests {
     use super::*;
     use anchorite_generate::{Recipe, case};
     use anchorite_model::Product;
+
+    #[test]
+    fn storage_does_not_hide_what_a_table_says() {
+        let sql = "CREATE TABLE t (a INT, PRIMARY KEY (a) NONCLUSTERED, CHECK (a >= 0)) PARTITION BY HASH (a)";
+        let sentence = Sentence::read(sql, Dialect::Mysql);
+        let outline = sentence.outline().expect("an outline");
+        assert_eq!(outline.to_string(), "CREATE TABLE t (a INT, PRIMARY KEY (a), CHECK (a >= 0))");
+    }
 
     /// What is left as text is reduced by tokens, which is worse; so there should be little of it beside MySQL's
     /// partitions.
