@@ -201,6 +201,19 @@ fn what_a_format_cannot_hold_is_an_error() {
 }
 
 #[test]
+fn whatever_is_written_can_be_read_again() {
+    let mixed = include_str!("../../../fuzz/corpus/anchorite_lines/mixed.jsonl");
+    let (_, history) = read(mixed).expect("predicates beside lists");
+    for format in Format::ALL {
+        let mut bytes = Vec::new();
+        if output::write(&history, format, true, None, &mut bytes).is_ok() {
+            let again = input::read(bytes.as_slice(), Some(format.family()));
+            assert!(again.is_ok(), "{format:?}: {again:?}");
+        }
+    }
+}
+
+#[test]
 fn values_written_twice_are_unknown_only_if_read() {
     let (_, unread) = read("w(1,5,0,0)\nw(1,5,1,1)\n").expect("a history");
     assert_eq!(judge(&unread, &Options::default()).valid, Verdict::Holds);

@@ -54,8 +54,9 @@ pub fn losses(history: &History, format: Format) -> (Vec<&'static str>, Vec<&'st
         {
             lost.push("end times of transactions of unknown outcome");
         }
-        if format == Format::ElleJson && history.workload == Workload::Predicates {
-            impossible.push("maps whose keys are not strings");
+        let has_rows = has(&[OpKind::ReadPredicate, OpKind::Insert, OpKind::Delete]);
+        if format == Format::ElleJson && (has_rows || history.workload == Workload::Predicates) {
+            impossible.push("predicates and rows, whose keys need not be strings");
         }
         return (lost, impossible);
     }
