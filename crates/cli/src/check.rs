@@ -231,7 +231,7 @@ fn progress(file: &File, name: &str) -> ProgressBar {
         return ProgressBar::with_draw_target(Some(size), ProgressDrawTarget::hidden());
     }
     let bar = ProgressBar::new(size);
-    let template = "{msg} [{bar:40}] {bytes}/{total_bytes} {bytes_per_sec}";
+    let template = "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
