@@ -7,6 +7,7 @@
 
 pub mod cobra;
 pub mod dbcop;
+mod digits;
 pub mod elle;
 pub mod form;
 pub mod lines;

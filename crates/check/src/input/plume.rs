@@ -4,16 +4,21 @@
 //! transaction. Sessions run their transactions in the order in which they appear.
 //! With a second thread, lines become numbers there, block by block, while the history is built here.
 
+use super::digits;
 use super::source::{InputError, Source};
 use crate::model::{Atom, HistoryBuilder, NO_TIME, OpKind, Outcome};
 use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 const SHAPE: &str = "r(key,value,session,txn) or w(key,value,session,txn) with integers";
+/// Lines that are parsed before the first of them is added: the processor then looks up several keys at a time.
+const FEW: usize = 256;
 /// Lines that travel from thread to thread together.
-const BLOCK: usize = 1 << 14;
+const MANY: usize = 1 << 14;
 /// Blocks that may wait: bounds the memory.
 const WAITING: usize = 8;
+/// No line of small numbers is longer.
+const LONGEST_PLAIN: usize = 96;
 
 /// Reads the text into the builder.
 pub fn read<R: Read>(
@@ -21,11 +26,14 @@ pub fn read<R: Read>(
     builder: &mut HistoryBuilder,
 ) -> Result<(), InputError> {
     let mut build = Build::new(builder);
+    let mut block = Vec::with_capacity(FEW);
     loop {
-        let number = source.line();
-        let Some(line) = source.next_line()? else { return Ok(()) };
-        if !line.is_empty() {
-            build.add(&parsed(line, number)?, number)?;
+        let first = source.line();
+        block.clear();
+        let parsed = parse_block(source, &mut block, FEW);
+        build.add_block(&block, first)?;
+        if !parsed? {
+            return Ok(());
         }
     }
 }
@@ -37,7 +45,7 @@ pub fn read_on_two_threads<R: Read + Send>(
 ) -> Result<(), InputError> {
     let (sender, receiver) = sync_channel::<(u64, Vec<Line>)>(WAITING);
     std::thread::scope(|scope| {
-        let parser = scope.spawn(move || parse_blocks(source, &sender));
+        let parser = scope.spawn(move || send_blocks(source, &sender));
         let built = build_blocks(&receiver, builder);
         drop(receiver);
         let parsed = parser.join().unwrap_or_else(|_| {
@@ -47,40 +55,44 @@ pub fn read_on_two_threads<R: Read + Send>(
     })
 }
 
-fn parse_blocks<R: Read>(
+fn send_blocks<R: Read>(
     source: &mut Source<R>,
     sender: &SyncSender<(u64, Vec<Line>)>,
 ) -> Result<(), InputError> {
     loop {
         let first = source.line();
-        let mut block = Vec::with_capacity(BLOCK);
-        let mut bad = None;
-        let mut end = false;
-        while block.len() < BLOCK {
-            let number = source.line();
-            let Some(line) = source.next_line()? else {
-                end = true;
-                break;
-            };
-            if line.is_empty() {
-                continue;
-            }
-            match parsed(line, number) {
-                Ok(line) => block.push(line),
-                Err(error) => {
-                    bad = Some(error);
-                    break;
-                }
-            }
-        }
+        let mut block = Vec::with_capacity(MANY);
+        let parsed = parse_block(source, &mut block, MANY);
         // A builder that gave up has its own error to tell.
-        if sender.send((first, block)).is_err() || end {
+        if sender.send((first, block)).is_err() || !parsed? {
             return Ok(());
         }
-        if let Some(error) = bad {
-            return Err(error);
+    }
+}
+
+/// Parses up to so many lines; whether there may be more.
+fn parse_block<R: Read>(
+    source: &mut Source<R>,
+    block: &mut Vec<Line>,
+    most: usize,
+) -> Result<bool, InputError> {
+    while block.len() < most {
+        let buffered = source.buffered();
+        if buffered.len() >= LONGEST_PLAIN
+            && let Some((line, length)) = plain(buffered)
+            && buffered[length] == b'\n'
+        {
+            block.push(line);
+            source.skip_line(length + 1);
+            continue;
+        }
+        let number = source.line();
+        let Some(line) = source.next_line()? else { return Ok(false) };
+        if !line.is_empty() {
+            block.push(parsed(line, number)?);
         }
     }
+    Ok(true)
 }
 
 fn build_blocks(
@@ -89,9 +101,7 @@ fn build_blocks(
 ) -> Result<(), InputError> {
     let mut build = Build::new(builder);
     while let Ok((first, block)) = receiver.recv() {
-        for line in &block {
-            build.add(line, first)?;
-        }
+        build.add_block(&block, first)?;
     }
     Ok(())
 }
@@ -119,6 +129,11 @@ impl<'b> Build<'b> {
             (None, None) => self.builder.symbols().integer(i128::from(line.fields[field])),
             (Some(wide), _) => self.builder.symbols().integer(wide[field]),
         }
+    }
+
+    /// Adds lines that follow one another; `first` is the number of the first.
+    fn add_block(&mut self, lines: &[Line], first: u64) -> Result<(), InputError> {
+        lines.iter().try_for_each(|line| self.add(line, first))
     }
 
     #[inline]
@@ -159,42 +174,37 @@ struct Line {
     write: bool,
 }
 
-#[inline]
 fn parse(line: &[u8]) -> Option<Line> {
-    let (write, rest) = match line {
-        [b'r', b'(', rest @ ..] => (false, rest),
-        [b'w', b'(', rest @ ..] => (true, rest),
-        _ => return None,
-    };
-    let mut at = rest;
-    let fields = [number(&mut at, b','), number(&mut at, b','), number(&mut at, b',')];
-    if let ([Some(key), Some(value), Some(session)], Some(txn)) = (fields, number(&mut at, b')'))
-        && at.is_empty()
+    if let Some((parsed, length)) = plain(line)
+        && length == line.len()
     {
-        return Some(Line { fields: [key, value, session], wide: None, txn, write });
+        return Some(parsed);
     }
-    parse_wide(rest, write)
+    match line {
+        [b'r', b'(', rest @ ..] => parse_wide(rest, false),
+        [b'w', b'(', rest @ ..] => parse_wide(rest, true),
+        _ => None,
+    }
 }
 
-/// A small number and the byte after it.
+/// A line of small numbers without spaces at the beginning of the bytes, and its length.
 #[inline]
-fn number(rest: &mut &[u8], end: u8) -> Option<i64> {
-    let bytes = *rest;
-    let mut value = 0_i64;
-    let mut at = 0;
-    while at < bytes.len() {
-        let digit = bytes[at].wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
-        at += 1;
-    }
-    if (1..=18).contains(&at) && bytes.get(at) == Some(&end) {
-        *rest = &bytes[at + 1..];
-        return Some(value);
-    }
-    None
+fn plain(bytes: &[u8]) -> Option<(Line, usize)> {
+    let write = match bytes {
+        [b'r', b'(', ..] => false,
+        [b'w', b'(', ..] => true,
+        _ => return None,
+    };
+    let mut at = 2;
+    let mut number = |end: u8| {
+        let (value, count) = digits::leading(&bytes[at..]);
+        at += count + 1;
+        ((1..=digits::MOST).contains(&count) && bytes.get(at - 1) == Some(&end))
+            .then_some(value as i64)
+    };
+    let fields = [number(b',')?, number(b',')?, number(b',')?];
+    let txn = number(b')')?;
+    Some((Line { fields, wide: None, txn, write }, at))
 }
 
 /// Signs, spaces and numbers of more than 18 digits.

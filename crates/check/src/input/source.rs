@@ -124,6 +124,25 @@ impl<R: Read> Source<R> {
         Ok(byte)
     }
 
+    /// What stands in the buffer; there may be more behind it.
+    #[inline]
+    pub fn buffered(&self) -> &[u8] {
+        &self.buffer[self.at..self.end]
+    }
+
+    /// Takes buffered bytes that hold no line end.
+    #[inline]
+    pub fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// Takes one buffered line, its end included.
+    #[inline]
+    pub fn skip_line(&mut self, bytes: usize) {
+        self.at += bytes;
+        self.line += 1;
+    }
+
     /// Moves bytes to `into` as long as they belong to a word.
     pub fn take_word(
         &mut self,

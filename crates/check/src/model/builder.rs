@@ -29,6 +29,9 @@ pub struct HistoryBuilder {
     direct_keys: Vec<KeyId>,
     other_keys: WordMap<Atom, KeyId>,
     session_ids: WordMap<Atom, u32>,
+    /// By session, the named transactions whose names grow, as they do in a log.
+    growing: Vec<Vec<u32>>,
+    /// All other named transactions.
     named: WordMap<(u32, i64), u32>,
     last_named: Option<((u32, i64), u32)>,
     /// Transaction of every operation, once operations arrived out of order.
@@ -62,6 +65,7 @@ impl HistoryBuilder {
             direct_keys: Vec::new(),
             other_keys: WordMap::default(),
             session_ids: WordMap::default(),
+            growing: Vec::new(),
             named: WordMap::default(),
             last_named: None,
             scattered: None,
@@ -152,8 +156,8 @@ impl HistoryBuilder {
         {
             return;
         }
-        let id = match self.named.get(&name) {
-            Some(&known) => {
+        let id = match self.find_named(name) {
+            Some(known) => {
                 if known as usize + 1 != self.history.txns.len() && self.scattered.is_none() {
                     self.scattered = Some(self.owners());
                 }
@@ -161,11 +165,36 @@ impl HistoryBuilder {
             }
             None => {
                 let id = self.begin(session, label, outcome, (super::NO_TIME, super::NO_TIME));
-                self.named.insert(name, id);
+                if self.grows(name) {
+                    self.growing[session as usize].push(id);
+                } else {
+                    self.named.insert(name, id);
+                }
                 id
             }
         };
         self.last_named = Some((name, id));
+    }
+
+    /// Whether this name is greater than all that the session used in growing order.
+    fn grows(&mut self, (session, label): (u32, i64)) -> bool {
+        if self.growing.len() <= session as usize {
+            self.growing.resize_with(session as usize + 1, Vec::new);
+        }
+        let last = self.growing[session as usize].last();
+        last.is_none_or(|txn| self.history.txns[*txn as usize].label < label)
+    }
+
+    fn find_named(&mut self, name: (u32, i64)) -> Option<u32> {
+        if self.grows(name) && self.named.is_empty() {
+            return None;
+        }
+        let growing = &self.growing[name.0 as usize];
+        let label = |txn: &u32| self.history.txns[*txn as usize].label;
+        match growing.binary_search_by_key(&name.1, label) {
+            Ok(at) => Some(growing[at]),
+            Err(_) => self.named.get(&name).copied(),
+        }
     }
 
     fn owners(&self) -> Vec<u32> {
