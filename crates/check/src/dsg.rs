@@ -27,12 +27,13 @@ impl Readers {
         let mut starts = vec![0_u32; history.ops.len() + 2];
         let mut initial_starts = vec![0_u32; history.keys.len() + 2];
         let reads = || {
-            resolved.source.iter().enumerate().filter(|(op, source)| {
-                (**source < FIRST_SPECIAL || **source == INIT)
+            let sources = resolved.seen.iter().map(|seen| seen.source());
+            sources.enumerate().filter(|(op, source)| {
+                (*source < FIRST_SPECIAL || *source == INIT)
                     && resolved.included[resolved.op_txn[*op] as usize]
             })
         };
-        for (op, &source) in reads() {
+        for (op, source) in reads() {
             if source == INIT {
                 initial_starts[history.ops[op].key as usize + 2] += 1;
             } else {
@@ -46,7 +47,7 @@ impl Readers {
         }
         let mut readers = vec![0; starts[starts.len() - 1] as usize];
         let mut of_initial = vec![0; initial_starts[initial_starts.len() - 1] as usize];
-        for (op, &source) in reads() {
+        for (op, source) in reads() {
             let (starts, list, at) = if source == INIT {
                 (&mut initial_starts, &mut of_initial, history.ops[op].key)
             } else {
@@ -89,7 +90,7 @@ pub fn data_edges(
             continue;
         }
         for op in history.range(txn) {
-            if let Some(writer) = resolved.writer(resolved.source[op]) {
+            if let Some(writer) = resolved.seen[op].writer() {
                 add(writer, txn, Kind::Wr);
             }
         }

@@ -285,7 +285,7 @@ fn for_each_update(
             }
         }
         for read in history.range(txn) {
-            let source = resolved.source[read];
+            let source = resolved.source(read);
             if source >= FIRST_SPECIAL && source != INIT {
                 continue;
             }

@@ -200,7 +200,7 @@ impl<'a> Lists<'a> {
 
     /// A read that ends in an element which its writer followed by another one.
     fn intermediate_read(&self, op: OpId, found: &mut Vec<Scan>) {
-        let write = self.resolved.source[op as usize];
+        let write = self.resolved.source(op as usize);
         if write < FIRST_SPECIAL && self.intermediate[write as usize / 64] >> (write % 64) & 1 == 1
         {
             let Op { key, value, .. } = self.history.ops[write as usize];

@@ -39,15 +39,9 @@ impl Context<'_> {
     #[inline]
     pub fn reads(&self, txn: TxnId) -> impl Iterator<Item = Read> + '_ {
         self.history.range(txn).filter_map(|op| {
-            let source = self.resolved.source[op];
-            let from = if source < FIRST_SPECIAL {
-                self.resolved.read_from[op]
-            } else if source == INIT {
-                NONE
-            } else {
-                return None;
-            };
-            Some(Read { op: op as OpId, key: self.history.ops[op].key, from })
+            let seen = self.resolved.seen[op];
+            let counts = seen.source() < FIRST_SPECIAL || seen.source() == INIT;
+            counts.then(|| Read { op: op as OpId, key: self.history.ops[op].key, from: seen.txn() })
         })
     }
 

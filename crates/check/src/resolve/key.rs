@@ -1,9 +1,10 @@
 //! One key after another: which write did each of its reads see?
 
+use super::groups::Operation;
 use super::writes::{Write, Writes};
-use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, THIN_AIR};
+use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, Seen, THIN_AIR};
 use crate::model::{Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What was found in a range of keys.
 #[derive(Default)]
@@ -16,7 +17,7 @@ pub(super) struct Found {
 }
 
 /// What a read saw: a write, or one of the special sources.
-type Seen = Result<Write, u32>;
+type Attributed = Result<Write, u32>;
 
 /// The deletions of a key that did not abort.
 #[derive(Clone, Copy)]
@@ -26,20 +27,13 @@ enum Deleted {
     Often,
 }
 
-/// Where the results go: by operation, the write that was seen and its transaction. Every read belongs to one key, and
-/// so to one thread.
-#[derive(Clone, Copy)]
-pub(super) struct Sources<'a> {
-    pub writes: &'a [AtomicU32],
-    pub txns: &'a [AtomicU32],
-}
-
 /// Resolves the reads of one key after another.
 pub(super) struct Keys<'a> {
     history: &'a History,
     /// Saves looking up who did.
     some_aborted: bool,
-    sources: Sources<'a>,
+    /// Where the results go: by operation, what it saw. Every read belongs to one key, and so to one thread.
+    seen: &'a [AtomicU64],
     pub found: Found,
     writes: Writes,
     initial: Atom,
@@ -49,11 +43,11 @@ pub(super) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    pub(super) fn new(history: &'a History, sources: Sources<'a>) -> Keys<'a> {
+    pub(super) fn new(history: &'a History, seen: &'a [AtomicU64]) -> Keys<'a> {
         Keys {
             history,
             some_aborted: history.txns.iter().any(|txn| txn.outcome == Outcome::Aborted),
-            sources,
+            seen,
             found: Found::default(),
             writes: Writes::default(),
             initial: history.initial,
@@ -63,7 +57,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Resolves all reads of a key; `operations` are all that it has, in the order of the history.
-    pub(super) fn resolve(&mut self, key: KeyId, operations: &[(OpId, TxnId)]) {
+    pub(super) fn resolve(&mut self, key: KeyId, operations: &[Operation]) {
         self.enter_writes(operations);
         self.initial = self.history.initial_value(key);
         let longest = self.history.lists.longest(key);
@@ -72,8 +66,7 @@ impl<'a> Keys<'a> {
         self.found.appends.add_key(self.elements.iter().map(|e| e.map_or(NONE, |write| write.op)));
         // The last own write or read.
         let mut last: Option<(TxnId, OpId, Op)> = None;
-        for &(op, txn) in operations {
-            let what = self.history.ops[op as usize];
+        for &Operation { op, txn, what } in operations {
             let earlier = last.filter(|(owner, ..)| *owner == txn).map(|(_, op, what)| (op, what));
             let is_read = matches!(what.kind, OpKind::Read | OpKind::ReadList);
             if what.kind == OpKind::ReadUnknown || is_read && self.aborted(txn) {
@@ -89,11 +82,10 @@ impl<'a> Keys<'a> {
     }
 
     /// Enters all writes, and notes values that were written twice.
-    fn enter_writes(&mut self, operations: &[(OpId, TxnId)]) {
+    fn enter_writes(&mut self, operations: &[Operation]) {
         self.writes.begin(operations.len());
         let mut deletes = false;
-        for &(op, txn) in operations {
-            let what = self.history.ops[op as usize];
+        for &Operation { op, txn, what } in operations {
             if !what.kind.is_write() {
                 continue;
             }
@@ -118,13 +110,12 @@ impl<'a> Keys<'a> {
     }
 
     fn set_special(&self, op: OpId, source: u32) {
-        self.sources.writes[op as usize].store(source, Ordering::Relaxed);
+        self.seen[op as usize].store(Seen::special(source).bits(), Ordering::Relaxed);
     }
 
     #[inline]
     fn set(&mut self, txn: TxnId, op: OpId, write: Write) {
-        self.sources.writes[op as usize].store(write.op, Ordering::Relaxed);
-        self.sources.txns[op as usize].store(write.txn, Ordering::Relaxed);
+        self.seen[op as usize].store(Seen::new(write.op, write.txn).bits(), Ordering::Relaxed);
         self.found.leads_back |= write.txn > txn;
     }
 
@@ -153,7 +144,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    fn attribute(&self, txn: TxnId, value: Atom) -> Seen {
+    fn attribute(&self, txn: TxnId, value: Atom) -> Attributed {
         if value.is_nil() {
             // Nothing is there before the first write and after a deletion.
             match self.deleted {
@@ -182,7 +173,7 @@ impl<'a> Keys<'a> {
         txn: TxnId,
         writes: impl Iterator<Item = &'w Write>,
         is_initial: bool,
-    ) -> Seen {
+    ) -> Attributed {
         let mut found = Err(if is_initial { INIT } else { THIN_AIR });
         let mut aborted = Err(THIN_AIR);
         for write in writes.filter(|write| write.txn != txn) {

@@ -14,10 +14,10 @@ mod key;
 mod writes;
 
 use self::groups::Groups;
-use self::key::{Found, Keys, Sources};
+use self::key::{Found, Keys};
 use crate::model::{History, KeyId, NONE, OpId, Outcome, TxnId};
 use crate::shares::{cut, in_shares};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 
 /// Read of the initial state.
 pub const INIT: u32 = u32::MAX;
@@ -58,15 +58,54 @@ pub struct FaultAt {
     pub other: OpId,
 }
 
+/// What an operation saw: a write and its transaction, or one of the special values and [`NONE`].
+///
+/// One word, because both are set and asked together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen(u64);
+
+impl Seen {
+    #[inline]
+    fn new(write: OpId, txn: TxnId) -> Seen {
+        Seen(u64::from(txn) << 32 | u64::from(write))
+    }
+
+    #[inline]
+    fn special(value: u32) -> Seen {
+        Seen::new(value, NONE)
+    }
+
+    #[inline]
+    fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The write, or one of the special values.
+    #[inline]
+    pub fn source(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The transaction of the write, if there is one.
+    #[inline]
+    pub fn writer(self) -> Option<TxnId> {
+        (self.source() < FIRST_SPECIAL).then(|| self.txn())
+    }
+
+    /// The same; [`NONE`] if there is none.
+    #[inline]
+    pub fn txn(self) -> TxnId {
+        (self.0 >> 32) as TxnId
+    }
+}
+
 /// The reads of a history, resolved.
 #[derive(Debug)]
 pub struct Resolved {
     /// Transaction of every operation.
     pub op_txn: Vec<TxnId>,
-    /// For every read, the write it saw, or one of the special values.
-    pub source: Vec<u32>,
-    /// For every read that saw a write, the transaction of that write.
-    pub read_from: Vec<TxnId>,
+    /// What every operation saw.
+    pub seen: Vec<Seen>,
     /// Whether every read saw only transactions that stand before its own in the input.
     pub leads_forward: bool,
     /// Whether a transaction counts: committed, or unknown and read from.
@@ -80,65 +119,59 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The transaction that a source belongs to, if it is a write.
+    /// The write that an operation saw, or one of the special values.
     #[inline]
-    pub fn writer(&self, source: u32) -> Option<TxnId> {
-        (source < FIRST_SPECIAL).then(|| self.op_txn[source as usize])
+    pub fn source(&self, op: usize) -> u32 {
+        self.seen[op].source()
     }
 }
 
 /// Resolves every read of the history, on several threads if allowed; the result is the same.
 pub fn resolve(history: &History, threads: usize) -> Resolved {
-    let all = |value: u32| -> Vec<AtomicU32> {
-        history.ops.iter().map(|_| AtomicU32::new(value)).collect()
-    };
-    let (source, read_from) = (all(NOTHING), all(NONE));
-    let sources = Sources { writes: &source, txns: &read_from };
+    let nothing = Seen::special(NOTHING).bits();
+    let seen: Vec<AtomicU64> = history.ops.iter().map(|_| AtomicU64::new(nothing)).collect();
     let mut faults = Vec::new();
     let mut ambiguous = false;
     let mut leads_forward = true;
     let mut appends = Appends::default();
-    for mut found in resolve_keys(history, sources, threads) {
+    for mut found in resolve_keys(history, &seen, threads) {
         faults.append(&mut found.faults);
         ambiguous |= found.ambiguous;
         leads_forward &= !found.leads_back;
         appends.append(found.appends);
     }
-    let plain = |values: Vec<AtomicU32>| -> Vec<u32> {
-        values.into_iter().map(AtomicU32::into_inner).collect()
-    };
-    let (mut source, read_from) = (plain(source), plain(read_from));
+    let mut seen: Vec<Seen> = seen.into_iter().map(|bits| Seen(bits.into_inner())).collect();
     let mut op_txn = vec![0; history.ops.len()];
     for txn in 0..history.txns.len() as TxnId {
         op_txn[history.range(txn)].fill(txn);
     }
-    let included = included(history, &op_txn, &source, &appends);
+    let included = included(history, &op_txn, &seen, &appends);
     for at in &faults {
         // The fault keeps the writer; as a dependency the read is set aside.
         if at.fault == Fault::AbortedRead {
-            source[at.op as usize] = THIN_AIR;
+            seen[at.op as usize] = Seen::special(THIN_AIR);
         }
     }
     faults
         .retain(|at| at.fault == Fault::WrittenTwice || included[op_txn[at.op as usize] as usize]);
     faults.sort_by_key(|at| (at.op, at.fault));
-    Resolved { op_txn, source, read_from, leads_forward, included, faults, ambiguous, appends }
+    Resolved { op_txn, seen, leads_forward, included, faults, ambiguous, appends }
 }
 
 /// Resolves the reads of all keys, each range of keys on a thread of its own.
-fn resolve_keys(history: &History, sources: Sources<'_>, threads: usize) -> Vec<Found> {
+fn resolve_keys(history: &History, seen: &[AtomicU64], threads: usize) -> Vec<Found> {
     let count = history.keys.len();
     let parts = threads.clamp(1, 1 + history.ops.len() / 32_768).min(count.max(1));
     in_shares(parts, &|part| {
         let groups = Groups::new(history, cut(count, part, parts));
-        let mut keys = Keys::new(history, sources);
-        groups.iter().for_each(|(key, operations)| keys.resolve(key, operations));
+        let mut keys = Keys::new(history, seen);
+        groups.for_each(|key, operations| keys.resolve(key, operations));
         keys.found
     })
 }
 
 /// Which transactions count: committed ones, and those of unknown outcome that one which counts read from.
-fn included(history: &History, op_txn: &[TxnId], source: &[u32], appends: &Appends) -> Vec<bool> {
+fn included(history: &History, op_txn: &[TxnId], seen: &[Seen], appends: &Appends) -> Vec<bool> {
     let mut included: Vec<bool> =
         history.txns.iter().map(|txn| txn.outcome == Outcome::Committed).collect();
     if !history.txns.iter().any(|txn| txn.outcome == Outcome::Unknown) {
@@ -160,7 +193,7 @@ fn included(history: &History, op_txn: &[TxnId], source: &[u32], appends: &Appen
         }
     }
     while let Some(txn) = queue.pop() {
-        for &source in &source[history.range(txn)] {
+        for source in seen[history.range(txn)].iter().map(|seen| seen.source()) {
             if source < FIRST_SPECIAL {
                 include(source, &mut queue);
             }

@@ -113,7 +113,13 @@ impl<'a> Explainer<'a> {
                 format!("{b} appended {after} to {key} after {a} appended {before}")
             }
             Kind::Ww => format!("{b} wrote {key} = {after} over {key} = {before}, which {a} wrote"),
-            Kind::Rw if self.resolved.source.get(first as usize) == Some(&INIT) => {
+            Kind::Rw
+                if self
+                    .resolved
+                    .seen
+                    .get(first as usize)
+                    .is_some_and(|seen| seen.source() == INIT) =>
+            {
                 format!("{a} read the initial state of {key}, which {b} replaced by {after}")
             }
             Kind::Rw if list => {
@@ -152,8 +158,8 @@ impl<'a> Explainer<'a> {
     fn operations(&self, from: TxnId, to: TxnId, kind: Kind) -> Option<(OpId, OpId)> {
         match kind {
             Kind::Wr => self.history.range(to).find_map(|op| {
-                let source = self.resolved.source[op];
-                (self.resolved.writer(source) == Some(from)).then_some((source, op as OpId))
+                let seen = self.resolved.seen[op];
+                (seen.writer() == Some(from)).then(|| (seen.source(), op as OpId))
             }),
             Kind::Ww => self.written(to).find_map(|op| {
                 let before = self.predecessor(op)?;
@@ -165,7 +171,7 @@ impl<'a> Explainer<'a> {
                 let wanted = if before == NONE { INIT } else { before };
                 let key = self.history.ops[op as usize].key;
                 let read = self.history.range(from).find(|read| {
-                    self.resolved.source[*read] == wanted && self.history.ops[*read].key == key
+                    self.resolved.source(*read) == wanted && self.history.ops[*read].key == key
                 })?;
                 Some((read as OpId, op))
             }),
