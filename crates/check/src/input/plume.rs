@@ -6,12 +6,12 @@
 
 use super::digits;
 use super::source::{InputError, Source};
-use crate::model::{Atom, HistoryBuilder, NO_TIME, OpKind, Outcome};
+use crate::model::{Atom, BuildError, HistoryBuilder, KeyId, NO_TIME, OpKind, Outcome};
 use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 const SHAPE: &str = "r(key,value,session,txn) or w(key,value,session,txn) with integers";
-/// Lines that are parsed before the first of them is added: the processor then looks up several keys at a time.
+/// Lines that are parsed before the first of them is added.
 const FEW: usize = 256;
 /// Lines that travel from thread to thread together.
 const MANY: usize = 1 << 14;
@@ -114,12 +114,13 @@ fn parsed(line: &[u8], number: u64) -> Result<Line, InputError> {
 struct Build<'b> {
     builder: &'b mut HistoryBuilder,
     last_session: Option<(i64, u32)>,
+    keys: Vec<KeyId>,
 }
 
 impl<'b> Build<'b> {
     fn new(builder: &'b mut HistoryBuilder) -> Build<'b> {
         builder.set_initial(Atom::int(0).unwrap_or(Atom::NIL));
-        Build { builder, last_session: None }
+        Build { builder, last_session: None, keys: Vec::new() }
     }
 
     #[inline]
@@ -133,11 +134,20 @@ impl<'b> Build<'b> {
 
     /// Adds lines that follow one another; `first` is the number of the first.
     fn add_block(&mut self, lines: &[Line], first: u64) -> Result<(), InputError> {
-        lines.iter().try_for_each(|line| self.add(line, first))
+        // Looked up by themselves, so that the processor fetches several of them at a time.
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        for line in lines {
+            let name = self.atom(line, KEY);
+            keys.push(self.builder.key(name));
+        }
+        let added = lines.iter().zip(&keys).try_for_each(|(line, key)| self.add(line, *key));
+        self.keys = keys;
+        added.map_err(|limit| InputError::Limit { line: first, limit: limit.to_string() })
     }
 
     #[inline]
-    fn add(&mut self, line: &Line, number: u64) -> Result<(), InputError> {
+    fn add(&mut self, line: &Line, key: KeyId) -> Result<(), BuildError> {
         let session = match self.last_session {
             Some((name, id)) if name == line.fields[SESSION] && line.wide.is_none() => id,
             _ => {
@@ -152,13 +162,9 @@ impl<'b> Build<'b> {
         } else {
             self.builder.resume(session, line.txn, Outcome::Committed);
         }
-        let name = self.atom(line, KEY);
-        let key = self.builder.key(name);
         let value = self.atom(line, VALUE);
         let kind = if line.write { OpKind::Write } else { OpKind::Read };
-        self.builder
-            .push(kind, key, value)
-            .map_err(|limit| InputError::Limit { line: number, limit: limit.to_string() })
+        self.builder.push(kind, key, value)
     }
 }
 
