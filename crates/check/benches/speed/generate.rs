@@ -47,6 +47,8 @@ pub struct Group {
     pub plans: Vec<Plan>,
 }
 
+/// Operations of the histories that show how time grows.
+const SIZES: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 const WEAK: &[&str] = &["read-committed", "read-atomic", "causal"];
 const STRONG: &[&str] = &["serializable", "snapshot-isolation"];
 
@@ -100,9 +102,9 @@ pub fn groups() -> Vec<Group> {
         Group {
             name: "growth",
             title: "Growth",
-            plans: [10_000, 100_000, 1_000_000, 10_000_000]
+            plans: [Style::Blind, Style::BlindBySession]
                 .into_iter()
-                .map(|ops| Plan { repeat: if ops > 5_000_000 { 1 } else { 3 }, ..blind(ops, WEAK) })
+                .flat_map(|style| SIZES.map(|ops| Plan { style, ..blind(ops, WEAK) }))
                 .collect(),
         },
         Group {

@@ -53,13 +53,19 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 /// Whether the level holds.
 ///
 /// First without storing anything: where all edges lead forward in the input, as in a log, there is no cycle, and where
-/// one does not, this is noticed soon. Only then is the graph built.
+/// one does not, this is noticed soon. Only a read that did not see the last write before it can force one that leads
+/// back. Only then is the graph built.
 pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
+    let resolved = context.resolved;
+    if resolved.leads_forward && !resolved.stale.contains(&true) {
+        return true;
+    }
     let written = written_keys(context, level);
-    if context.resolved.leads_forward {
+    if resolved.leads_forward {
         let parts = in_parts(context, level, threads, &|jobs: &Part| {
             let mut seen = Glance { possible: true, forward: true };
-            collect(context, &written, level, jobs, &mut |order: Forced| {
+            let matters = |txn: TxnId| resolved.stale[txn as usize];
+            collect(context, &written, level, jobs, matters, &mut |order: Forced| {
                 seen.possible &= order.after != NONE;
                 seen.forward &= order.before < order.after;
                 seen.possible && seen.forward
@@ -77,7 +83,7 @@ pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
     let parts = in_parts(context, level, threads, &|jobs: &Part| {
         let mut edges = EdgeList::default();
         let mut possible = true;
-        collect(context, &written, level, jobs, &mut |order: Forced| {
+        collect(context, &written, level, jobs, |_| true, &mut |order: Forced| {
             possible &= order.after != NONE;
             edges.push(order.before, order.after);
             possible
@@ -144,32 +150,33 @@ fn written_keys(context: &Context<'_>, level: Weak) -> WrittenKeys {
 pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
     let mut all = Vec::new();
     let written = written_keys(context, level);
-    collect(context, &written, level, &Part::whole(context), &mut |order: Forced| {
+    collect(context, &written, level, &Part::whole(context), |_| true, &mut |order: Forced| {
         all.push(order);
         true
     });
     all
 }
 
-/// Hands every forced order to `sink`. Causal: nothing is handed over if the causal order is cyclic.
+/// Hands every order to `sink` that a transaction which matters forces. Causal: nothing is handed over if the causal order is cyclic.
 fn collect<C: Collect>(
     context: &Context<'_>,
     written: &WrittenKeys,
     level: Weak,
     part: &Part,
+    matters: impl Fn(TxnId) -> bool,
     sink: &mut C,
 ) {
     match level {
         Weak::ReadCommitted => {
-            observed(context, written, true, part, sink);
+            observed(context, written, true, part, matters, sink);
         }
         Weak::ReadAtomic => {
-            if observed(context, written, false, part, sink) && part.sessions {
-                session_writers(context, sink);
+            if observed(context, written, false, part, &matters, sink) && part.sessions {
+                session_writers(context, matters, sink);
             }
         }
         Weak::Causal => {
-            causal(context, &part.keys, sink);
+            causal(context, &part.keys, matters, sink);
         }
     }
 }
@@ -180,13 +187,14 @@ fn observed<C: Collect>(
     written: &WrittenKeys,
     earlier_only: bool,
     part: &Part,
+    matters: impl Fn(TxnId) -> bool,
     sink: &mut C,
 ) -> bool {
     let mut reads = OwnReads::new(context.history);
     // Large writers are asked key by key instead of being walked through for every reader.
     let mut large: WordMap<TxnId, WordMap<u32, ()>> = WordMap::default();
     for txn in part.txns.clone() {
-        if !context.resolved.included[txn as usize] {
+        if !context.resolved.included[txn as usize] || !matters(txn) {
             continue;
         }
         reads.take(context, txn);
@@ -224,12 +232,16 @@ fn observed<C: Collect>(
 }
 
 /// Orders from session order: the last writer of the key earlier in the same session.
-fn session_writers<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
+fn session_writers<C: Collect>(
+    context: &Context<'_>,
+    matters: impl Fn(TxnId) -> bool,
+    sink: &mut C,
+) -> bool {
     let history = context.history;
     let mut last = vec![(NONE, NONE); history.keys.len()];
     for &txn in &context.sessions.order {
         let session = history.txns[txn as usize].session;
-        for read in context.reads(txn) {
+        for read in context.reads(txn).take_while(|_| matters(txn)) {
             let (owner, writer) = last[read.key as usize];
             if owner != session || writer == read.from {
                 continue;
@@ -248,7 +260,12 @@ fn session_writers<C: Collect>(context: &Context<'_>, sink: &mut C) -> bool {
 
 /// Orders from the causal past: per session the last writer of the key that the reader knew. Reads of other keys than
 /// `keys` only count as knowledge.
-fn causal<C: Collect>(context: &Context<'_>, keys: &Range<KeyId>, sink: &mut C) -> bool {
+fn causal<C: Collect>(
+    context: &Context<'_>,
+    keys: &Range<KeyId>,
+    matters: impl Fn(TxnId) -> bool,
+    sink: &mut C,
+) -> bool {
     let order = if context.resolved.leads_forward {
         (0..context.history.txns.len() as TxnId).collect()
     } else {
@@ -265,7 +282,8 @@ fn causal<C: Collect>(context: &Context<'_>, keys: &Range<KeyId>, sink: &mut C) 
         clocks.enter(context, txn);
         let own =
             (context.history.txns[txn as usize].session, context.sessions.index[txn as usize]);
-        for read in context.reads(txn).filter(|read| keys.contains(&read.key)) {
+        let reads = context.reads(txn).take_while(|_| matters(txn));
+        for read in reads.filter(|read| keys.contains(&read.key)) {
             let known = clocks.of(txn);
             let base = (read.from != NONE).then(|| clocks.of(read.from));
             for (session, group) in writers.groups(read.key) {

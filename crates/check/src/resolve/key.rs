@@ -4,7 +4,7 @@ use super::groups::Operation;
 use super::writes::{Write, Writes};
 use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, Seen, THIN_AIR};
 use crate::model::{Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What was found in a range of keys.
 #[derive(Default)]
@@ -34,24 +34,34 @@ pub(super) struct Keys<'a> {
     some_aborted: bool,
     /// Where the results go: by operation, what it saw. Every read belongs to one key, and so to one thread.
     seen: &'a [AtomicU64],
+    /// By transaction, whether one of its reads is stale.
+    stale: &'a [AtomicBool],
     pub found: Found,
     writes: Writes,
     initial: Atom,
     deleted: Deleted,
+    /// Who wrote last, up to the operation that is looked at, in the order of the input; aborted ones do not count.
+    latest: TxnId,
     /// The appends of the key's longest list; none where nobody appended the element.
     elements: Vec<Option<Write>>,
 }
 
 impl<'a> Keys<'a> {
-    pub(super) fn new(history: &'a History, seen: &'a [AtomicU64]) -> Keys<'a> {
+    pub(super) fn new(
+        history: &'a History,
+        seen: &'a [AtomicU64],
+        stale: &'a [AtomicBool],
+    ) -> Keys<'a> {
         Keys {
             history,
             some_aborted: history.txns.iter().any(|txn| txn.outcome == Outcome::Aborted),
             seen,
+            stale,
             found: Found::default(),
             writes: Writes::default(),
             initial: history.initial,
             deleted: Deleted::Never,
+            latest: NONE,
             elements: Vec::new(),
         }
     }
@@ -64,6 +74,7 @@ impl<'a> Keys<'a> {
         self.elements.clear();
         self.elements.extend(longest.iter().map(|value| self.writes.find(*value).copied()));
         self.found.appends.add_key(self.elements.iter().map(|e| e.map_or(NONE, |write| write.op)));
+        self.latest = NONE;
         // The last own write or read.
         let mut last: Option<(TxnId, OpId, Op)> = None;
         for &Operation { op, txn, what } in operations {
@@ -75,7 +86,8 @@ impl<'a> Keys<'a> {
             match what.kind {
                 OpKind::Read => self.read(txn, op, what, earlier),
                 OpKind::ReadList => self.read_list(txn, op, key, what),
-                _ => {}
+                _ if self.aborted(txn) => {}
+                _ => self.latest = txn,
             }
             last = Some((txn, op, what));
         }
@@ -109,7 +121,10 @@ impl<'a> Keys<'a> {
         self.some_aborted && self.history.txns[txn as usize].outcome == Outcome::Aborted
     }
 
-    fn set_special(&self, op: OpId, source: u32) {
+    fn set_special(&self, txn: TxnId, op: OpId, source: u32) {
+        if source == INIT {
+            self.compare_with_latest(txn, NONE);
+        }
         self.seen[op as usize].store(Seen::special(source).bits(), Ordering::Relaxed);
     }
 
@@ -117,6 +132,14 @@ impl<'a> Keys<'a> {
     fn set(&mut self, txn: TxnId, op: OpId, write: Write) {
         self.seen[op as usize].store(Seen::new(write.op, write.txn).bits(), Ordering::Relaxed);
         self.found.leads_back |= write.txn > txn;
+        self.compare_with_latest(txn, write.txn);
+    }
+
+    #[inline]
+    fn compare_with_latest(&self, txn: TxnId, from: TxnId) {
+        if from != self.latest {
+            self.stale[txn as usize].store(true, Ordering::Relaxed);
+        }
     }
 
     fn fault(&mut self, fault: Fault, op: OpId, other: OpId) {
@@ -134,7 +157,7 @@ impl<'a> Keys<'a> {
         match self.attribute(txn, what.value) {
             Ok(write) => self.judge_write(txn, op, write),
             Err(special) => {
-                self.set_special(op, special);
+                self.set_special(txn, op, special);
                 match special {
                     THIN_AIR => self.fault(Fault::ThinAirRead, op, NONE),
                     AMBIGUOUS => self.found.ambiguous = true,
@@ -225,9 +248,9 @@ impl<'a> Keys<'a> {
             self.fault(Fault::ThinAirRead, op, NONE);
         }
         match seen {
-            Err(special) => self.set_special(op, special),
+            Err(special) => self.set_special(txn, op, special),
             Ok(write) if write.txn == txn => {}
-            Ok(write) if self.aborted(write.txn) => self.set_special(op, THIN_AIR),
+            Ok(write) if self.aborted(write.txn) => self.set_special(txn, op, THIN_AIR),
             Ok(write) => self.set(txn, op, write),
         }
     }

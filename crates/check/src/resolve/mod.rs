@@ -17,7 +17,7 @@ use self::groups::Groups;
 use self::key::{Found, Keys};
 use crate::model::{History, KeyId, NONE, OpId, Outcome, TxnId};
 use crate::shares::{cut, in_shares};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Read of the initial state.
 pub const INIT: u32 = u32::MAX;
@@ -108,6 +108,9 @@ pub struct Resolved {
     pub seen: Vec<Seen>,
     /// Whether every read saw only transactions that stand before its own in the input.
     pub leads_forward: bool,
+    /// Whether some read of a transaction did not see the last write before it in the input. Where every read saw
+    /// only earlier ones, others can know no write that is newer than what they read.
+    pub stale: Vec<bool>,
     /// Whether a transaction counts: committed, or unknown and read from.
     pub included: Vec<bool>,
     /// Faults, by operation.
@@ -130,17 +133,19 @@ impl Resolved {
 pub fn resolve(history: &History, threads: usize) -> Resolved {
     let nothing = Seen::special(NOTHING).bits();
     let seen: Vec<AtomicU64> = history.ops.iter().map(|_| AtomicU64::new(nothing)).collect();
+    let stale: Vec<AtomicBool> = history.txns.iter().map(|_| AtomicBool::new(false)).collect();
     let mut faults = Vec::new();
     let mut ambiguous = false;
     let mut leads_forward = true;
     let mut appends = Appends::default();
-    for mut found in resolve_keys(history, &seen, threads) {
+    for mut found in resolve_keys(history, &seen, &stale, threads) {
         faults.append(&mut found.faults);
         ambiguous |= found.ambiguous;
         leads_forward &= !found.leads_back;
         appends.append(found.appends);
     }
     let mut seen: Vec<Seen> = seen.into_iter().map(|bits| Seen(bits.into_inner())).collect();
+    let stale = stale.into_iter().map(AtomicBool::into_inner).collect();
     let mut op_txn = vec![0; history.ops.len()];
     for txn in 0..history.txns.len() as TxnId {
         op_txn[history.range(txn)].fill(txn);
@@ -155,16 +160,21 @@ pub fn resolve(history: &History, threads: usize) -> Resolved {
     faults
         .retain(|at| at.fault == Fault::WrittenTwice || included[op_txn[at.op as usize] as usize]);
     faults.sort_by_key(|at| (at.op, at.fault));
-    Resolved { op_txn, seen, leads_forward, included, faults, ambiguous, appends }
+    Resolved { op_txn, seen, leads_forward, stale, included, faults, ambiguous, appends }
 }
 
 /// Resolves the reads of all keys, each range of keys on a thread of its own.
-fn resolve_keys(history: &History, seen: &[AtomicU64], threads: usize) -> Vec<Found> {
+fn resolve_keys(
+    history: &History,
+    seen: &[AtomicU64],
+    stale: &[AtomicBool],
+    threads: usize,
+) -> Vec<Found> {
     let count = history.keys.len();
     let parts = threads.clamp(1, 1 + history.ops.len() / 32_768).min(count.max(1));
     in_shares(parts, &|part| {
         let groups = Groups::new(history, cut(count, part, parts));
-        let mut keys = Keys::new(history, seen);
+        let mut keys = Keys::new(history, seen, stale);
         groups.for_each(|key, operations| keys.resolve(key, operations));
         keys.found
     })
