@@ -26,6 +26,7 @@ pub mod axiomatic;
 pub mod dsg;
 pub mod elle;
 pub mod graph;
+mod groups;
 mod hash;
 pub mod input;
 pub mod lattice;

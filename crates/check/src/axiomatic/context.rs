@@ -4,7 +4,6 @@ use crate::graph::EdgeList;
 use crate::model::{History, KeyId, NONE, OpId, TxnId};
 use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
 use crate::sessions::Sessions;
-use std::ops::Range;
 
 /// A read of another transaction's write, or of the initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,96 +68,5 @@ impl Context<'_> {
             }
         }
         edges
-    }
-
-    /// Writers of these keys, grouped by session, in session order.
-    pub fn writers_by_session(&self, keys: &Range<KeyId>) -> Writers {
-        let mut starts = vec![0_u32; keys.len() + 2];
-        let mut last = vec![NONE; keys.len()];
-        let written = |txn: TxnId| {
-            let own = self.written_keys(txn).filter(|key| keys.contains(key));
-            own.map(|key| (key - keys.start) as usize)
-        };
-        for &txn in &self.sessions.order {
-            for key in written(txn) {
-                if std::mem::replace(&mut last[key], txn) != txn {
-                    starts[key + 2] += 1;
-                }
-            }
-        }
-        for at in 2..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut writers = vec![Writer { index: 0, txn: 0 }; starts[starts.len() - 1] as usize];
-        last.fill(NONE);
-        for &txn in &self.sessions.order {
-            for key in written(txn) {
-                if std::mem::replace(&mut last[key], txn) != txn {
-                    let slot = &mut starts[key + 1];
-                    let index = self.sessions.index[txn as usize];
-                    writers[*slot as usize] = Writer { index, txn };
-                    *slot += 1;
-                }
-            }
-        }
-        starts.pop();
-        Writers::grouped(self.history, keys.start, starts, writers)
-    }
-}
-
-/// A writer of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Writer {
-    /// Its position in its session.
-    pub index: u32,
-    /// The transaction.
-    pub txn: TxnId,
-}
-
-/// Writers of keys, grouped by session.
-#[derive(Debug)]
-pub struct Writers {
-    first_key: KeyId,
-    starts: Vec<u32>,
-    writers: Vec<Writer>,
-    group_starts: Vec<u32>,
-    groups: Vec<(u32, u32)>,
-}
-
-impl Writers {
-    fn grouped(
-        history: &History,
-        first_key: KeyId,
-        starts: Vec<u32>,
-        writers: Vec<Writer>,
-    ) -> Writers {
-        let mut groups = Vec::new();
-        let mut group_starts = Vec::with_capacity(starts.len());
-        for key in 0..starts.len() - 1 {
-            group_starts.push(groups.len() as u32);
-            let mut session = NONE;
-            for at in starts[key]..starts[key + 1] {
-                let own = history.txns[writers[at as usize].txn as usize].session;
-                if own != session {
-                    groups.push((own, at));
-                    session = own;
-                }
-            }
-        }
-        group_starts.push(groups.len() as u32);
-        Writers { first_key, starts, writers, group_starts, groups }
-    }
-
-    /// The sessions that write a key, each with its writers in order.
-    #[inline]
-    pub fn groups(&self, key: KeyId) -> impl Iterator<Item = (u32, &[Writer])> + '_ {
-        let key = (key - self.first_key) as usize;
-        let range = self.group_starts[key] as usize..self.group_starts[key + 1] as usize;
-        let end = self.starts[key + 1];
-        self.groups[range.clone()].iter().enumerate().map(move |(at, &(session, start))| {
-            let next = range.start + at + 1;
-            let stop = if next < range.end { self.groups[next].1 } else { end };
-            (session, &self.writers[start as usize..stop as usize])
-        })
     }
 }

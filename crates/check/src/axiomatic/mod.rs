@@ -8,6 +8,7 @@ mod clocks;
 mod context;
 mod own_reads;
 pub mod weak;
+mod writers;
 mod written_keys;
 
-pub use context::{Context, Read, Writer, Writers};
+pub use context::{Context, Read};

@@ -10,6 +10,7 @@
 use super::clocks::Clocks;
 use super::context::Context;
 use super::own_reads::OwnReads;
+use super::writers::Writers;
 use super::written_keys::WrittenKeys;
 use crate::graph::{Csr, EdgeList};
 use crate::hash::WordMap;
@@ -258,6 +259,9 @@ fn session_writers<C: Collect>(
     true
 }
 
+/// For so many transactions the writers of what they read are fetched together.
+const AHEAD: usize = 16;
+
 /// Orders from the causal past: per session the last writer of the key that the reader knew. Reads of other keys than
 /// `keys` only count as knowledge.
 fn causal<C: Collect>(
@@ -267,15 +271,20 @@ fn causal<C: Collect>(
     sink: &mut C,
 ) -> bool {
     let order = if context.resolved.leads_forward {
-        (0..context.history.txns.len() as TxnId).collect()
+        (0..context.history.txns.len() as TxnId).collect::<Vec<_>>()
     } else {
         let graph = Csr::new(context.history.txns.len(), &context.base_edges());
         let Some(order) = crate::graph::topological_order(&graph) else { return true };
         order
     };
-    let writers = context.writers_by_session(keys);
+    let writers = Writers::new(context, keys);
     let mut clocks = Clocks::new(context);
-    for txn in order {
+    for (at, &txn) in order.iter().enumerate() {
+        if at % AHEAD == 0 {
+            let soon = &order[at..order.len().min(at + AHEAD)];
+            let reads = soon.iter().flat_map(|txn| context.reads(*txn));
+            writers.fetch(reads.map(|read| read.key).filter(|key| keys.contains(key)));
+        }
         if !context.resolved.included[txn as usize] {
             continue;
         }
@@ -293,8 +302,7 @@ fn causal<C: Collect>(
                 if upper <= lower {
                     continue;
                 }
-                let end = group.partition_point(|writer| writer.index < upper);
-                let Some(&writer) = group[..end].last() else { continue };
+                let Some(writer) = group.last_below(upper) else { continue };
                 if writer.index < lower || writer.txn == read.from {
                     continue;
                 }

@@ -1,10 +1,25 @@
 //! One key after another: which write did each of its reads see?
 
-use super::groups::Operation;
 use super::writes::{Write, Writes};
 use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, Seen, THIN_AIR};
+use crate::groups::Keyed;
 use crate::model::{Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// One operation with where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Operation {
+    pub op: OpId,
+    pub txn: TxnId,
+    pub what: Op,
+}
+
+impl Keyed for Operation {
+    #[inline]
+    fn key(&self) -> KeyId {
+        self.what.key
+    }
+}
 
 /// What was found in a range of keys.
 #[derive(Default)]

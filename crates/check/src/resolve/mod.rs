@@ -9,12 +9,11 @@
 //! Blind spot: a value that was written twice and read names no writer; such reads are set aside and
 //! the history is then never declared valid.
 
-mod groups;
 mod key;
 mod writes;
 
-use self::groups::Groups;
-use self::key::{Found, Keys};
+use self::key::{Found, Keys, Operation};
+use crate::groups::Groups;
 use crate::model::{History, KeyId, NONE, OpId, Outcome, TxnId};
 use crate::shares::{cut, in_shares};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -173,9 +172,17 @@ fn resolve_keys(
     let count = history.keys.len();
     let parts = threads.clamp(1, 1 + history.ops.len() / 32_768).min(count.max(1));
     in_shares(parts, &|part| {
-        let groups = Groups::new(history, cut(count, part, parts));
+        let entries = || {
+            let of_txn = |txn: TxnId| {
+                history.range(txn).map(move |op| (history.ops[op].key, (op as OpId, txn)))
+            };
+            (0..history.txns.len() as TxnId).flat_map(of_txn)
+        };
+        let groups = Groups::new(cut(count, part, parts), history.ops.len() / parts, entries);
         let mut keys = Keys::new(history, seen, stale);
-        groups.for_each(|key, operations| keys.resolve(key, operations));
+        let expand =
+            |(op, txn): (OpId, TxnId)| Operation { op, txn, what: history.ops[op as usize] };
+        groups.for_each(expand, |key, operations| keys.resolve(key, operations));
         keys.found
     })
 }

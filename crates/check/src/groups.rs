@@ -1,0 +1,107 @@
+//! What concerns the same key next to each other.
+//!
+//! Idea: whatever a read has to be compared with concerns the same key. Sorted by key, the writes that it may have
+//! seen lie in the cache; looked up in one large table each of them costs a trip to main memory, and the more so
+//! the longer the history. Sorted in two steps: first into buckets, few enough that the ends of all of them stay in
+//! the cache, then each bucket by itself, small enough to stay there as a whole.
+
+use crate::model::KeyId;
+use std::ops::Range;
+
+/// A bucket of this many entries fits the cache of a core.
+const BUCKET: usize = 1 << 13;
+/// So many buckets can be filled at a time.
+const MOST_BUCKETS: usize = 1 << 9;
+
+/// Something about one key.
+pub(crate) trait Keyed: Copy {
+    /// The key.
+    fn key(&self) -> KeyId;
+}
+
+/// Entries about a range of keys, in buckets of neighbouring keys, each in the order in which they came.
+pub(crate) struct Groups<E> {
+    keys: Range<KeyId>,
+    /// A bucket is for so many keys: two to the power of this.
+    shift: u32,
+    ends: Vec<u32>,
+    entries: Vec<E>,
+}
+
+impl<E: Copy + Default> Groups<E> {
+    /// Sorts what `entries` gives, which is asked twice and gives about `expected` entries.
+    pub(crate) fn new<I: Iterator<Item = (KeyId, E)>>(
+        keys: Range<KeyId>,
+        expected: usize,
+        entries: impl Fn() -> I,
+    ) -> Groups<E> {
+        let most = (expected / BUCKET).clamp(1, MOST_BUCKETS);
+        let shift = keys.len().div_ceil(most).next_power_of_two().trailing_zeros();
+        let bucket = |key: KeyId| ((key - keys.start) >> shift) as usize;
+        let mut ends = vec![0_u32; (keys.len() >> shift) + 2];
+        entries().filter(|(key, _)| keys.contains(key)).for_each(|(key, _)| {
+            ends[bucket(key) + 1] += 1;
+        });
+        for at in 1..ends.len() {
+            ends[at] += ends[at - 1];
+        }
+        // Filling a bucket moves its start to its end.
+        let mut sorted = vec![E::default(); ends[ends.len() - 1] as usize];
+        entries().filter(|(key, _)| keys.contains(key)).for_each(|(key, entry)| {
+            let slot = &mut ends[bucket(key)];
+            sorted[*slot as usize] = entry;
+            *slot += 1;
+        });
+        Groups { keys, shift, ends, entries: sorted }
+    }
+
+    /// Hands over every key with its entries, which are expanded first.
+    pub(crate) fn for_each<T: Keyed>(
+        &self,
+        expand: impl Fn(E) -> T,
+        mut take: impl FnMut(KeyId, &mut [T]),
+    ) {
+        let mut expanded: Vec<T> = Vec::new();
+        let mut starts: Vec<u32> = Vec::new();
+        let mut sorted: Vec<T> = Vec::new();
+        let mut from = 0;
+        let first_keys = self.keys.clone().step_by(1 << self.shift);
+        for (first_key, &end) in first_keys.zip(&self.ends) {
+            let keys = first_key..self.keys.end.min(first_key.saturating_add(1 << self.shift));
+            // Nothing else happens here, so that the processor fetches many of them at a time.
+            expanded.clear();
+            expanded.extend(self.entries[from..end as usize].iter().map(|entry| expand(*entry)));
+            from = end as usize;
+            sort_by_key(&expanded, &keys, &mut starts, &mut sorted);
+            for (key, bounds) in keys.zip(starts.windows(2)) {
+                take(key, &mut sorted[bounds[0] as usize..bounds[1] as usize]);
+            }
+        }
+    }
+}
+
+/// Counting sort; `starts` says where each key begins, and one more where the last one ends.
+fn sort_by_key<T: Keyed>(
+    entries: &[T],
+    keys: &Range<KeyId>,
+    starts: &mut Vec<u32>,
+    sorted: &mut Vec<T>,
+) {
+    // Counted two further, so that filling a group moves its start to its place.
+    starts.clear();
+    starts.resize(keys.len() + 2, 0);
+    for entry in entries {
+        starts[(entry.key() - keys.start) as usize + 2] += 1;
+    }
+    for at in 2..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    sorted.clear();
+    sorted.extend_from_slice(entries);
+    for entry in entries {
+        let slot = &mut starts[(entry.key() - keys.start) as usize + 1];
+        sorted[*slot as usize] = *entry;
+        *slot += 1;
+    }
+    starts.pop();
+}
