@@ -82,7 +82,7 @@ pub fn read<R: Read>(
             (Some(_), None) => return log.fail("a record S"),
             (Some(_), Some(_)) => return log.fail("a record S, W, R or C"),
         }
-        if open.as_ref().is_some_and(|(_, steps)| steps.len() > super::form::MAX_NODES as usize) {
+        if open.as_ref().is_some_and(|(_, steps)| steps.len() > super::reader::MAX_NODES) {
             return log.fail("transactions of at most 16777216 operations");
         }
     }

@@ -4,7 +4,8 @@
 //! `[…]!` did not commit, `x==?` read the initial value. In JSON a `null` version is the initial one.
 //! Both are read transaction by transaction.
 
-use super::form::{Form, FormReader, Notation};
+use super::form::Form;
+use super::reader::{FormReader, Notation};
 use super::source::{InputError, Source};
 use crate::model::{
     Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, SymbolKind, is_plain_name,
@@ -61,7 +62,7 @@ fn read_sessions<R: Read>(
             let line = reader.source.line();
             let form = reader.form(builder.symbols())?;
             label += 1;
-            transaction(&form, builder, session, label, line)?;
+            transaction(form, builder, session, label, line)?;
         }
         reader.source.advance();
     }
@@ -70,7 +71,7 @@ fn read_sessions<R: Read>(
 }
 
 fn transaction(
-    form: &Form,
+    form: Form<'_>,
     builder: &mut HistoryBuilder,
     session: u32,
     label: i64,
@@ -80,7 +81,7 @@ fn transaction(
         "a transaction {\"events\":[{\"Read\":{\"variable\":0,\"version\":1}}],\"committed\":true}";
     let symbols = builder.symbols();
     let committed = form.get(symbols, "committed").and_then(|c| c.word(symbols)) != Some("false");
-    let Some(events) = form.get(symbols, "events").and_then(Form::seq) else {
+    let Some(events) = form.get(symbols, "events").and_then(Form::items) else {
         return syntax(line, SHAPE);
     };
     let outcome = if committed { Outcome::Committed } else { Outcome::Aborted };

@@ -6,12 +6,14 @@
 //! Assumption: an invocation without completion may have committed. Operations of processes that are
 //! not numbers (the nemesis) are skipped.
 
-use super::form::{Form, FormReader, Notation};
+use super::form::{Form, Node};
+use super::reader::{FormReader, Notation};
 use super::source::{InputError, Source};
+use crate::hash::WordMap;
 use crate::model::{
-    Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, Predicate, PredicateRead, Workload,
+    Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, Predicate, PredicateRead, Symbols,
+    Workload,
 };
-use std::collections::HashMap;
 use std::io::Read;
 
 /// Reads the operations into the builder.
@@ -25,7 +27,7 @@ pub fn read<R: Read>(
     if in_vector {
         reader.source.advance();
     }
-    let mut elle = Elle { builder, pending: HashMap::new(), clock: 0 };
+    let mut elle = Elle { builder, pending: WordMap::default(), list: Vec::new(), clock: 0 };
     loop {
         match reader.peek()? {
             Some(b']') if in_vector => {
@@ -42,7 +44,7 @@ pub fn read<R: Read>(
             Some(_) => {
                 let line = reader.source.line();
                 let form = reader.form(elle.builder.symbols())?;
-                elle.event(&form, line)?;
+                elle.event(form, line)?;
             }
         }
     }
@@ -51,36 +53,82 @@ pub fn read<R: Read>(
 
 struct Elle<'b> {
     builder: &'b mut HistoryBuilder,
-    /// Open invocations by process: time, value.
-    pending: HashMap<Atom, (u64, Form, i64)>,
+    /// Open invocations by process: time, value, label.
+    pending: WordMap<Atom, (u64, Vec<Node>, i64)>,
+    /// The list that is being read.
+    list: Vec<Atom>,
     clock: u64,
+}
+
+/// What a line says, where it says it.
+#[derive(Default)]
+struct Event<'t> {
+    kind: Option<Form<'t>>,
+    process: Option<Form<'t>>,
+    index: Option<Form<'t>>,
+    value: Option<Form<'t>>,
+    txn: Option<Form<'t>>,
+    f: Option<Form<'t>>,
+}
+
+impl<'t> Event<'t> {
+    fn new(form: Form<'t>, symbols: &Symbols) -> Option<Event<'t>> {
+        let mut event = Event::default();
+        for (name, value) in form.entries()? {
+            let field = match name.word(symbols) {
+                Some("type") => &mut event.kind,
+                Some("process") => &mut event.process,
+                Some("index") => &mut event.index,
+                Some("value") => &mut event.value,
+                Some("txn") => &mut event.txn,
+                Some("f") => &mut event.f,
+                _ => continue,
+            };
+            field.get_or_insert(value);
+        }
+        Some(event)
+    }
+}
+
+/// What a micro-operation does.
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    Read,
+    Write(OpKind),
+    Delete,
+    Predicate,
 }
 
 fn syntax<T>(line: u64, expected: &str) -> Result<T, InputError> {
     Err(InputError::Syntax { line, expected: expected.to_owned() })
 }
 
+fn limit(line: u64, error: &BuildError) -> InputError {
+    InputError::Limit { line, limit: error.to_string() }
+}
+
 impl Elle<'_> {
-    fn event(&mut self, form: &Form, line: u64) -> Result<(), InputError> {
-        let Form::Map(_) = form else { return syntax(line, "an operation, which is a map") };
-        self.clock += 1;
+    fn event(&mut self, form: Form<'_>, line: u64) -> Result<(), InputError> {
         let symbols = self.builder.symbols();
-        let kind = form.get(symbols, "type").and_then(|kind| kind.word(symbols));
-        let outcome = match kind {
+        let Some(event) = Event::new(form, symbols) else {
+            return syntax(line, "an operation, which is a map");
+        };
+        self.clock += 1;
+        let outcome = match event.kind.and_then(|kind| kind.word(symbols)) {
             Some("invoke") => None,
             Some("ok") => Some(Outcome::Committed),
             Some("fail") => Some(Outcome::Aborted),
             Some("info") => Some(Outcome::Unknown),
             _ => return syntax(line, "a :type of :invoke, :ok, :fail or :info"),
         };
-        let process = form.get(symbols, "process").and_then(Form::atom);
+        let process = event.process.and_then(Form::atom);
         if process.is_some_and(|name| name.as_int().is_none() && !name.is_nil()) {
             return Ok(());
         }
         let clock = self.clock;
-        let label = form.get(symbols, "index").and_then(Form::int).unwrap_or(clock as i64 - 1);
-        let value = form.get(symbols, "value").or_else(|| form.get(symbols, "txn"));
-        let f = form.get(symbols, "f").and_then(|f| f.word(symbols));
+        let label = event.index.and_then(Form::int).unwrap_or(clock as i64 - 1);
+        let value = event.value.or(event.txn);
+        let f = event.f.and_then(|f| f.word(symbols));
         let process = process.filter(|name| !name.is_nil());
         if f == Some("init") {
             return if outcome == Some(Outcome::Committed) {
@@ -91,14 +139,14 @@ impl Elle<'_> {
         }
         let Some(outcome) = outcome else {
             if let (Some(process), Some(value)) = (process, value) {
-                self.pending.insert(process, (clock, value.clone(), label));
+                self.pending.insert(process, (clock, value.nodes().to_vec(), label));
             }
             return Ok(());
         };
         let invoked = process.and_then(|name| self.pending.remove(&name));
         let value = match (value, &invoked) {
-            (Some(Form::Seq(_)), _) => value,
-            (_, Some((_, at_invocation, _))) => Some(at_invocation),
+            (Some(given), _) if given.items().is_some() => value,
+            (_, Some((_, at_invocation, _))) => Some(Form::new(at_invocation)),
             _ => value,
         };
         let began = invoked.as_ref().map_or(NO_TIME, |(time, _, _)| *time);
@@ -107,20 +155,17 @@ impl Elle<'_> {
         let alone = || Atom::int(-1 - clock as i64).unwrap_or(Atom::NIL);
         let session = self.builder.session(process.unwrap_or_else(alone));
         self.builder.begin(session, label, outcome, (began, ended));
-        match value {
-            Some(Form::Seq(steps)) => {
-                for step in steps {
-                    self.step(step, outcome, line)?;
-                }
-                Ok(())
-            }
-            None | Some(Form::Atom(Atom::NIL)) => Ok(()),
-            Some(_) => syntax(line, "a :value that is a vector of micro-operations"),
-        }
+        let Some(value) = value.filter(|value| value.atom() != Some(Atom::NIL)) else {
+            return Ok(());
+        };
+        let Some(mut steps) = value.items() else {
+            return syntax(line, "a :value that is a vector of micro-operations");
+        };
+        steps.try_for_each(|step| self.step(step, outcome, line))
     }
 
-    fn init(&mut self, value: Option<&Form>, line: u64) -> Result<(), InputError> {
-        let Some(Form::Map(entries)) = value else {
+    fn init(&mut self, value: Option<Form<'_>>, line: u64) -> Result<(), InputError> {
+        let Some(entries) = value.and_then(Form::entries) else {
             return syntax(line, "a map of keys and values in the :init operation");
         };
         self.builder.set_workload(Workload::Predicates);
@@ -134,75 +179,102 @@ impl Elle<'_> {
         Ok(())
     }
 
-    fn step(&mut self, step: &Form, outcome: Outcome, line: u64) -> Result<(), InputError> {
+    fn step(&mut self, step: Form<'_>, outcome: Outcome, line: u64) -> Result<(), InputError> {
         const STEP: &str =
             "a micro-operation like [:r x 1], [:w x 1], [:append x 1], [:rp :true {x 1}]";
-        let Some([what, rest @ ..]) = step.seq() else { return syntax(line, STEP) };
-        let what = what.word(self.builder.symbols()).unwrap_or("").to_owned();
-        let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };
-        let plain = |at: usize| rest.get(at).and_then(Form::atom);
-        match (what.as_str(), rest) {
-            ("r", [_]) | ("r", [_, _]) => self.read(rest, outcome, line),
-            ("w" | "append" | "insert", [_, _]) => {
-                let (Some(name), Some(value)) = (plain(0), plain(1)) else {
+        let Some([Some(what), Some(first), second, third]) = step.first() else {
+            return syntax(line, STEP);
+        };
+        let what = match what.word(self.builder.symbols()) {
+            Some("r") => Step::Read,
+            Some("w") => Step::Write(OpKind::Write),
+            Some("append") => Step::Write(OpKind::Append),
+            Some("insert") => Step::Write(OpKind::Insert),
+            Some("delete") => Step::Delete,
+            Some("rp") => Step::Predicate,
+            _ => return syntax(line, STEP),
+        };
+        match (what, second, third) {
+            (Step::Read, _, None) => self.read(first, second, outcome, line),
+            (Step::Write(kind), Some(value), None) => {
+                let (Some(name), Some(value)) = (first.atom(), value.atom()) else {
                     return syntax(line, STEP);
                 };
-                let kind = match what.as_str() {
-                    "w" => OpKind::Write,
-                    "insert" => OpKind::Insert,
-                    _ => OpKind::Append,
-                };
-                match kind {
-                    OpKind::Append => self.builder.set_workload(Workload::ListAppend),
-                    OpKind::Insert => self.builder.set_workload(Workload::Predicates),
-                    _ => {}
-                }
-                let key = self.builder.key(name);
-                self.builder.push(kind, key, value).map_err(limit)
+                self.write(kind, name, value, line)
             }
-            ("delete", [_, ..]) => {
-                let Some(name) = plain(0) else { return syntax(line, STEP) };
-                self.builder.set_workload(Workload::Predicates);
-                let key = self.builder.key(name);
-                self.builder.push(OpKind::Delete, key, Atom::NIL).map_err(limit)
+            (Step::Delete, ..) => {
+                let Some(name) = first.atom() else { return syntax(line, STEP) };
+                self.write(OpKind::Delete, name, Atom::NIL, line)
             }
-            ("rp", [predicate, matched]) => self.predicate(predicate, matched, line),
+            (Step::Predicate, Some(matched), None) => self.predicate(first, matched, line),
             _ => syntax(line, STEP),
         }
     }
 
-    fn read(&mut self, rest: &[Form], outcome: Outcome, line: u64) -> Result<(), InputError> {
-        let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };
-        let Some(name) = rest[0].atom() else { return syntax(line, "a plain key") };
-        let key = self.builder.key(name);
-        match rest.get(1) {
-            Some(Form::Seq(items)) => {
-                self.builder.set_workload(Workload::ListAppend);
-                let list: Option<Vec<Atom>> = items.iter().map(Form::atom).collect();
-                let Some(list) = list else { return syntax(line, "a list of plain values") };
-                self.builder.push_list(key, &list).map_err(limit)
-            }
-            Some(Form::Atom(value)) if outcome == Outcome::Committed || !value.is_nil() => {
-                self.builder.push(OpKind::Read, key, *value).map_err(limit)
-            }
-            None | Some(Form::Atom(_)) => {
-                self.builder.push(OpKind::ReadUnknown, key, Atom::NIL).map_err(limit)
-            }
-            Some(Form::Map(_)) => syntax(line, "a plain value or a list"),
+    fn write(
+        &mut self,
+        kind: OpKind,
+        name: Atom,
+        value: Atom,
+        line: u64,
+    ) -> Result<(), InputError> {
+        match kind {
+            OpKind::Append => self.builder.set_workload(Workload::ListAppend),
+            OpKind::Insert | OpKind::Delete => self.builder.set_workload(Workload::Predicates),
+            _ => {}
         }
+        let key = self.builder.key(name);
+        self.builder.push(kind, key, value).map_err(|error| limit(line, &error))
     }
 
-    fn predicate(&mut self, form: &Form, matched: &Form, line: u64) -> Result<(), InputError> {
+    fn read(
+        &mut self,
+        name: Form<'_>,
+        value: Option<Form<'_>>,
+        outcome: Outcome,
+        line: u64,
+    ) -> Result<(), InputError> {
+        let Some(name) = name.atom() else { return syntax(line, "a plain key") };
+        let key = self.builder.key(name);
+        if let Some(items) = value.and_then(Form::items) {
+            self.builder.set_workload(Workload::ListAppend);
+            self.list.clear();
+            for item in items {
+                let Some(atom) = item.atom() else {
+                    return syntax(line, "a list of plain values");
+                };
+                self.list.push(atom);
+            }
+            return self.builder.push_list(key, &self.list).map_err(|error| limit(line, &error));
+        }
+        let (kind, value) = match value.map(Form::atom) {
+            Some(Some(value)) if outcome == Outcome::Committed || !value.is_nil() => {
+                (OpKind::Read, value)
+            }
+            None | Some(Some(_)) => (OpKind::ReadUnknown, Atom::NIL),
+            Some(None) => return syntax(line, "a plain value or a list"),
+        };
+        self.builder.push(kind, key, value).map_err(|error| limit(line, &error))
+    }
+
+    fn predicate(
+        &mut self,
+        form: Form<'_>,
+        matched: Form<'_>,
+        line: u64,
+    ) -> Result<(), InputError> {
         const SHAPE: &str = "a predicate :true, [:= v] or [:mod m r] and a map of what it matched";
         self.builder.set_workload(Workload::Predicates);
         let symbols = self.builder.symbols();
-        let predicate = match (form.word(symbols), form.seq()) {
+        let predicate = match (form.word(symbols), form.first()) {
             (Some("true"), _) => Predicate::True,
-            (_, Some([what, value])) if what.word(symbols) == Some("=") => {
+            (_, Some([Some(what), Some(value), None, None])) if what.word(symbols) == Some("=") => {
                 let Some(value) = value.atom() else { return syntax(line, SHAPE) };
                 Predicate::Equals(value)
             }
-            (_, Some([what, modulus, rest])) if what.word(symbols) == Some("mod") => {
+            (_, Some([Some(what), Some(modulus), Some(rest), None]))
+                if what.word(symbols) == Some("mod") =>
+            {
                 match (modulus.int(), rest.int()) {
                     (Some(modulus), Some(rest)) if modulus != 0 => Predicate::Modulo(modulus, rest),
                     _ => return syntax(line, SHAPE),
@@ -211,8 +283,8 @@ impl Elle<'_> {
             _ => return syntax(line, SHAPE),
         };
         let mut rows = Vec::new();
-        match matched {
-            Form::Map(entries) => {
+        match matched.entries() {
+            Some(entries) => {
                 for (name, value) in entries {
                     let (Some(name), Some(value)) = (name.atom(), value.atom()) else {
                         return syntax(line, SHAPE);
@@ -220,12 +292,11 @@ impl Elle<'_> {
                     rows.push((self.builder.key(name), value));
                 }
             }
-            Form::Atom(Atom::NIL) => {}
-            _ => return syntax(line, SHAPE),
+            None if matched.atom() == Some(Atom::NIL) => {}
+            None => return syntax(line, SHAPE),
         }
         let read = PredicateRead { predicate, matched: rows, unmatched: Vec::new() };
-        let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };
-        self.builder.push_predicate(read).map_err(limit)
+        self.builder.push_predicate(read).map_err(|error| limit(line, &error))
     }
 
     /// Invocations that were never answered: nobody knows their outcome.
@@ -235,9 +306,8 @@ impl Elle<'_> {
         for (process, (time, value, label)) in open {
             let session = self.builder.session(process);
             self.builder.begin(session, label, Outcome::Unknown, (time, NO_TIME));
-            for step in value.seq().unwrap_or(&[]) {
-                self.step(step, Outcome::Unknown, 0)?;
-            }
+            let mut steps = Form::new(&value).items().into_iter().flatten();
+            steps.try_for_each(|step| self.step(step, Outcome::Unknown, 0))?;
         }
         Ok(())
     }

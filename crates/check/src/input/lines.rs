@@ -5,11 +5,12 @@
 //! docs/check.md for the fields. Everything that the other formats carry can be said here, and row
 //! versions, predicates with what they looked at, SQL text and real time as well.
 
-use super::form::{Form, FormReader, Notation};
+use super::form::Form;
+use super::reader::{FormReader, Notation};
 use super::source::{InputError, Source};
 use crate::model::{
     Atom, BuildError, HistoryBuilder, KeyId, NO_TIME, OpKind, Outcome, Predicate, PredicateRead,
-    Workload,
+    Symbols, Workload,
 };
 use std::io::Read;
 
@@ -32,17 +33,17 @@ pub fn read<R: Read>(
         let line = reader.source.line();
         let form = reader.form(builder.symbols())?;
         if first && form.get(builder.symbols(), "anchorite").is_some() {
-            header(&form, builder, line)?;
+            header(form, builder, line)?;
         } else {
             count += 1;
-            transaction(&form, builder, line, count)?;
+            transaction(form, builder, line, count)?;
         }
         first = false;
     }
     Ok(())
 }
 
-fn header(form: &Form, builder: &mut HistoryBuilder, line: u64) -> Result<(), InputError> {
+fn header(form: Form<'_>, builder: &mut HistoryBuilder, line: u64) -> Result<(), InputError> {
     let symbols = builder.symbols();
     if form.get(symbols, "version").and_then(Form::int) != Some(VERSION) {
         return syntax(line, format!("\"version\": {VERSION}"));
@@ -58,117 +59,134 @@ fn header(form: &Form, builder: &mut HistoryBuilder, line: u64) -> Result<(), In
     Ok(())
 }
 
+/// The fields of a transaction or operation that have names, in the order in which they were asked for.
+struct Fields<'t, const COUNT: usize>([Option<Form<'t>>; COUNT]);
+
+impl<'t, const COUNT: usize> Fields<'t, COUNT> {
+    /// Goes through a map once; of several values under a name the first counts.
+    fn new(form: Form<'t>, names: [&str; COUNT], symbols: &Symbols) -> Option<Fields<'t, COUNT>> {
+        let mut fields = [None; COUNT];
+        for (key, value) in form.entries()? {
+            let name = key.word(symbols);
+            if let Some(at) = names.iter().position(|known| name == Some(known)) {
+                fields[at].get_or_insert(value);
+            }
+        }
+        Some(Fields(fields))
+    }
+}
+
 fn transaction(
-    form: &Form,
+    form: Form<'_>,
     builder: &mut HistoryBuilder,
     line: u64,
     count: i64,
 ) -> Result<(), InputError> {
     const SHAPE: &str = "a transaction {\"session\":…,\"ops\":[…]}";
+    const NAMES: [&str; 6] = ["session", "txn", "ops", "outcome", "begin", "end"];
     let symbols = builder.symbols();
-    let Some(ops) = form.get(symbols, "ops").and_then(Form::seq) else {
+    let Some(Fields([session, label, ops, outcome, begin, end])) =
+        Fields::new(form, NAMES, symbols)
+    else {
         return syntax(line, SHAPE);
     };
-    let outcome = match form.get(symbols, "outcome").map(|outcome| outcome.word(symbols)) {
+    let Some(mut ops) = ops.and_then(Form::items) else { return syntax(line, SHAPE) };
+    let outcome = match outcome.map(|outcome| outcome.word(symbols)) {
         None | Some(Some("commit")) => Outcome::Committed,
         Some(Some("abort")) => Outcome::Aborted,
         Some(Some("unknown")) => Outcome::Unknown,
         Some(_) => return syntax(line, "an \"outcome\" of \"commit\", \"abort\" or \"unknown\""),
     };
-    let Some(session) = form.get(symbols, "session").and_then(Form::atom) else {
-        return syntax(line, SHAPE);
-    };
-    let label = form.get(symbols, "txn").and_then(Form::int).unwrap_or(count);
-    let time = |name: &str, symbols: &_| {
-        let time = form.get(symbols, name).and_then(Form::int);
+    let Some(session) = session.and_then(Form::atom) else { return syntax(line, SHAPE) };
+    let label = label.and_then(Form::int).unwrap_or(count);
+    let time = |field: Option<Form<'_>>| {
+        let time = field.and_then(Form::int);
         time.and_then(|time| u64::try_from(time).ok()).unwrap_or(NO_TIME)
     };
-    let times = (time("begin", symbols), time("end", symbols));
+    let times = (time(begin), time(end));
     if times.0 != NO_TIME && times.1 < times.0 {
         return syntax(line, "an \"end\" that is not before its \"begin\"");
     }
     let session = builder.session(session);
     builder.begin(session, label, outcome, times);
-    for op in ops {
-        operation(op, builder, line)?;
-    }
-    Ok(())
+    ops.try_for_each(|op| operation(op, builder, line))
 }
 
-fn operation(op: &Form, builder: &mut HistoryBuilder, line: u64) -> Result<(), InputError> {
+fn operation(op: Form<'_>, builder: &mut HistoryBuilder, line: u64) -> Result<(), InputError> {
     const SHAPE: &str = "an operation {\"r\":key,\"v\":value}, {\"w\":…}, {\"append\":…}, \
                          {\"insert\":…}, {\"delete\":key}, {\"r\":key,\"list\":[…]} or \
                          {\"predicate\":text,\"matched\":[[key,value]…]}";
-    let Form::Map(entries) = op else { return syntax(line, SHAPE) };
-    let Some((first, about)) = entries.first() else { return syntax(line, SHAPE) };
-    let what = first.word(builder.symbols()).unwrap_or("").to_owned();
-    let value = op.get(builder.symbols(), "v").map_or(Some(Atom::NIL), Form::atom);
-    let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };
-    if what == "predicate" {
+    let symbols = builder.symbols();
+    let Some((first, about)) = op.entries().and_then(|mut entries| entries.next()) else {
+        return syntax(line, SHAPE);
+    };
+    let Some(Fields([value, list, number, sql])) =
+        Fields::new(op, ["v", "list", "n", "sql"], symbols)
+    else {
+        return syntax(line, SHAPE);
+    };
+    let kind = match first.word(symbols) {
+        Some("r") if list.is_some() => OpKind::ReadList,
+        Some("r") if value.is_none() => OpKind::ReadUnknown,
+        Some("r") => OpKind::Read,
+        Some("w") => OpKind::Write,
+        Some("append") => OpKind::Append,
+        Some("insert") => OpKind::Insert,
+        Some("delete") => OpKind::Delete,
+        Some("predicate") => OpKind::ReadPredicate,
+        _ => return syntax(line, SHAPE),
+    };
+    if kind == OpKind::ReadPredicate {
         predicate(op, about, builder, line)?;
     } else {
+        let value = value.map_or(Some(Atom::NIL), Form::atom);
         let (Some(name), Some(value)) = (about.atom(), value) else { return syntax(line, SHAPE) };
         let key = builder.key(name);
-        let list = op.get(builder.symbols(), "list").cloned();
-        let kind = match what.as_str() {
-            "r" if list.is_some() => OpKind::ReadList,
-            "r" if op.get(builder.symbols(), "v").is_none() => OpKind::ReadUnknown,
-            "r" => OpKind::Read,
-            "w" => OpKind::Write,
-            "append" => OpKind::Append,
-            "insert" => OpKind::Insert,
-            "delete" => OpKind::Delete,
-            _ => return syntax(line, SHAPE),
-        };
+        let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };
         match kind {
-            OpKind::ReadList => {
-                let items = list.as_ref().and_then(Form::seq).unwrap_or(&[]);
-                let list: Option<Vec<Atom>> = items.iter().map(Form::atom).collect();
-                let Some(list) = list else { return syntax(line, "a list of plain values") };
-                builder.set_workload(Workload::ListAppend);
-                builder.push_list(key, &list).map_err(limit)?;
-            }
-            _ => {
-                match kind {
-                    OpKind::Append => builder.set_workload(Workload::ListAppend),
-                    OpKind::Insert | OpKind::Delete => builder.set_workload(Workload::Predicates),
-                    _ => {}
-                }
-                builder.push(kind, key, value).map_err(limit)?;
-            }
+            OpKind::ReadList | OpKind::Append => builder.set_workload(Workload::ListAppend),
+            OpKind::Insert | OpKind::Delete => builder.set_workload(Workload::Predicates),
+            _ => {}
+        }
+        if kind == OpKind::ReadList {
+            let items = list.and_then(Form::items).into_iter().flatten();
+            let Some(list) = items.map(Form::atom).collect::<Option<Vec<Atom>>>() else {
+                return syntax(line, "a list of plain values");
+            };
+            builder.push_list(key, &list).map_err(limit)?;
+        } else {
+            builder.push(kind, key, value).map_err(limit)?;
         }
     }
-    extras(op, builder);
-    Ok(())
-}
-
-/// Version number and SQL text of the operation just added.
-fn extras(op: &Form, builder: &mut HistoryBuilder) {
-    let number = op.get(builder.symbols(), "n").and_then(Form::int);
-    if let Some(number) = number.and_then(|number| u64::try_from(number).ok()) {
+    if let Some(number) = number.and_then(Form::int).and_then(|number| u64::try_from(number).ok()) {
         builder.version_number(number);
     }
-    let text = op.get(builder.symbols(), "sql").and_then(|sql| sql.word(builder.symbols()));
+    let text = sql.and_then(|sql| sql.word(builder.symbols()));
     if let Some(text) = text.map(str::to_owned) {
         builder.text(&text);
     }
+    Ok(())
 }
 
 fn predicate(
-    op: &Form,
-    about: &Form,
+    op: Form<'_>,
+    about: Form<'_>,
     builder: &mut HistoryBuilder,
     line: u64,
 ) -> Result<(), InputError> {
     let symbols = builder.symbols();
-    let predicate = match (about.word(symbols), about.seq()) {
+    let predicate = match (about.word(symbols), about.first()) {
         (Some("true"), _) => Predicate::True,
         (Some(text), _) => Predicate::Text(text.into()),
-        (_, Some([what, value])) if what.word(symbols) == Some("=") => match value.atom() {
-            Some(value) => Predicate::Equals(value),
-            None => return syntax(line, "a plain value after \"=\""),
-        },
-        (_, Some([what, modulus, rest])) if what.word(symbols) == Some("mod") => {
+        (_, Some([Some(what), Some(value), None, None])) if what.word(symbols) == Some("=") => {
+            match value.atom() {
+                Some(value) => Predicate::Equals(value),
+                None => return syntax(line, "a plain value after \"=\""),
+            }
+        }
+        (_, Some([Some(what), Some(modulus), Some(rest), None]))
+            if what.word(symbols) == Some("mod") =>
+        {
             match (modulus.int(), rest.int()) {
                 (Some(modulus), Some(rest)) if modulus != 0 => Predicate::Modulo(modulus, rest),
                 _ => return syntax(line, "two integers after \"mod\", the first not 0"),
@@ -176,13 +194,12 @@ fn predicate(
         }
         _ => return syntax(line, "a predicate text, \"true\", [\"=\",v] or [\"mod\",m,r]"),
     };
-    let matched = op.get(symbols, "matched").cloned().unwrap_or(Form::Seq(Vec::new()));
-    let unmatched = op.get(symbols, "unmatched").cloned().unwrap_or(Form::Seq(Vec::new()));
-    let read = PredicateRead {
-        predicate,
-        matched: rows(&matched, builder, line)?,
-        unmatched: rows(&unmatched, builder, line)?,
-    };
+    let matched = op.get(symbols, "matched");
+    let unmatched = op.get(symbols, "unmatched");
+    let mut rows_of =
+        |field: Option<Form<'_>>| field.map_or(Ok(Vec::new()), |field| rows(field, builder, line));
+    let read =
+        PredicateRead { predicate, matched: rows_of(matched)?, unmatched: rows_of(unmatched)? };
     builder.set_workload(Workload::Predicates);
     builder
         .push_predicate(read)
@@ -191,20 +208,19 @@ fn predicate(
 
 /// Pairs of key and value.
 fn rows(
-    form: &Form,
+    form: Form<'_>,
     builder: &mut HistoryBuilder,
     line: u64,
 ) -> Result<Vec<(KeyId, Atom)>, InputError> {
     const SHAPE: &str = "an array of pairs [key,value]";
-    let Some(pairs) = form.seq() else { return syntax(line, SHAPE) };
-    let mut rows = Vec::with_capacity(pairs.len());
+    let Some(pairs) = form.items() else { return syntax(line, SHAPE) };
+    let mut rows = Vec::new();
     for pair in pairs {
-        match pair.seq().map(|pair| (pair.first(), pair.get(1))) {
-            Some((Some(Form::Atom(name)), Some(Form::Atom(value)))) => {
-                rows.push((builder.key(*name), *value));
-            }
-            _ => return syntax(line, SHAPE),
-        }
+        let Some([Some(name), Some(value)]) = pair.first() else { return syntax(line, SHAPE) };
+        let (Some(name), Some(value)) = (name.atom(), value.atom()) else {
+            return syntax(line, SHAPE);
+        };
+        rows.push((builder.key(name), value));
     }
     Ok(rows)
 }

@@ -12,10 +12,11 @@ pub mod elle;
 pub mod form;
 pub mod lines;
 pub mod plume;
+pub mod reader;
 pub mod source;
 
 use crate::model::{Atom, History, HistoryBuilder};
-use form::Notation;
+use reader::Notation;
 pub use source::{InputError, Source};
 use std::io::{Cursor, Read};
 

@@ -5,7 +5,7 @@
 //! [`Symbols`]. Assumption: two values are the same value when they are written the same way.
 //! Blind spot: `1` and `1.0` are different values here.
 
-use std::collections::HashMap;
+use crate::hash::{WordMap, mix};
 
 /// A key or a value: a small integer, nil, or an index into [`Symbols`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -83,12 +83,44 @@ pub enum SymbolKind {
 pub struct Symbols {
     items: Vec<(SymbolKind, Box<str>)>,
     /// By kind, so that looking up needs no copy of the text.
-    index: [HashMap<Box<str>, u32>; 3],
+    index: [WordMap<Box<str>, u32>; 3],
+    /// Short words that were seen recently, each in the slot that its hash gives it.
+    recent: Vec<(u64, Atom)>,
+}
+
+/// Slots for short words; histories use about a dozen.
+const RECENT: usize = 64;
+
+/// A word of up to seven bytes with its kind and length, as a machine word that is never zero.
+#[inline]
+fn short(kind: SymbolKind, text: &str) -> Option<u64> {
+    let bytes = text.as_bytes();
+    let length = bytes.len();
+    (length < 8).then(|| {
+        let mut word = [0; 8];
+        word[..length].copy_from_slice(bytes);
+        word[7] = 1 + (kind as u8) * 8 + length as u8;
+        u64::from_le_bytes(word)
+    })
 }
 
 impl Symbols {
     /// The atom of this text.
     pub fn intern(&mut self, kind: SymbolKind, text: &str) -> Atom {
+        let Some(word) = short(kind, text) else { return self.look_up(kind, text) };
+        let slot = mix(word) as usize % RECENT;
+        match self.recent.get(slot) {
+            Some((known, atom)) if *known == word => *atom,
+            _ => {
+                let atom = self.look_up(kind, text);
+                self.recent.resize(RECENT, (0, Atom::NIL));
+                self.recent[slot] = (word, atom);
+                atom
+            }
+        }
+    }
+
+    fn look_up(&mut self, kind: SymbolKind, text: &str) -> Atom {
         if let Some(&found) = self.index[kind as usize].get(text) {
             return Atom::symbol(found);
         }

@@ -1,6 +1,6 @@
 //! Elle's operations, in EDN or JSON.
 
-use crate::input::form::is_json_word;
+use crate::input::reader::is_json_word;
 use crate::model::{
     Atom, History, ListRef, NO_TIME, OpId, OpKind, Outcome, Predicate, SymbolKind, TxnId,
     is_plain_name,
