@@ -3,7 +3,7 @@
 use crate::axiomatic::Context;
 use crate::dsg::{Readers, data_edges, real_time_edges, session_edges};
 use crate::graph::Kind;
-use crate::model::{History, Outcome, TxnId, Workload};
+use crate::model::{History, NO_TIME, Outcome, TxnId, Workload};
 use crate::orders::{self, Clash, Orders};
 use crate::polygraph::{Inputs, Limits, Reason};
 use crate::predicates::PredicateEdges;
@@ -34,6 +34,7 @@ pub struct Analysis<'a> {
     lost_updates: OnceLock<Vec<Scan>>,
     reason: Mutex<Option<Reason>>,
     pub(crate) serial_with_sessions: OnceLock<bool>,
+    serial_as_given: OnceLock<bool>,
 }
 
 impl<'a> Analysis<'a> {
@@ -65,6 +66,7 @@ impl<'a> Analysis<'a> {
             lost_updates: OnceLock::new(),
             reason: Mutex::new(None),
             serial_with_sessions: OnceLock::new(),
+            serial_as_given: OnceLock::new(),
         }
     }
 
@@ -110,6 +112,41 @@ impl<'a> Analysis<'a> {
     /// Readers of every version.
     pub fn readers(&self) -> &Readers {
         self.readers.get_or_init(|| Readers::new(self.history, &self.resolved))
+    }
+
+    /// Whether the input is a serial execution in its own order, so that every level holds, with real time only if the
+    /// order of the input follows it.
+    pub(crate) fn is_serial_as_given(&self, real_time: bool) -> bool {
+        let serial = *self.serial_as_given.get_or_init(|| {
+            self.txn_order.is_none()
+                && self.history.workload != Workload::Predicates
+                && self.resolved.is_serial_as_given()
+                && self.numbers_grow()
+        });
+        serial && (!real_time || self.follows_real_time())
+    }
+
+    /// Whether real time is known and no transaction was over before an earlier one of the input began.
+    fn follows_real_time(&self) -> bool {
+        let mut latest_begin = 0;
+        let follows = self.history.txns.iter().all(|txn| {
+            if txn.invoked != NO_TIME {
+                latest_begin = latest_begin.max(txn.invoked);
+            }
+            txn.completed >= latest_begin
+        });
+        follows && self.history.has_real_time()
+    }
+
+    /// Whether the versions of each key have their numbers in the order of the input.
+    fn numbers_grow(&self) -> bool {
+        let numbers = &self.history.version_numbers;
+        let keys = if numbers.is_empty() { 0 } else { self.history.keys.len() };
+        let mut last = vec![None; keys];
+        numbers.iter().all(|(op, number)| {
+            let op = self.history.ops[*op as usize];
+            !op.kind.is_write() || last[op.key as usize].replace(*number) < Some(*number)
+        })
     }
 
     /// What the scans found, lost updates included.

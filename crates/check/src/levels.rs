@@ -100,6 +100,9 @@ pub fn adya(analysis: &Analysis<'_>, level: &str) -> Verdict {
     let Some((base, session, real_time)) = parts(level) else {
         return Verdict::Unknown(format!("{level} is not decided"));
     };
+    if analysis.is_serial_as_given(real_time) {
+        return Verdict::Holds;
+    }
     let model = lattice::canonical(level).unwrap_or("serializable");
     let prohibited = lattice::prohibited_by(model);
     if analysis.scanned(&prohibited) {
@@ -243,6 +246,9 @@ pub fn axiomatic(analysis: &Analysis<'_>, level: &str) -> Verdict {
     }
     if analysis.resolved.faults.iter().any(|at| breaks_axioms(analysis, at)) {
         return Verdict::Fails;
+    }
+    if analysis.is_serial_as_given(false) {
+        return Verdict::Holds;
     }
     let verdict = match level {
         "read-committed" => {

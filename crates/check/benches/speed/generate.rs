@@ -8,10 +8,8 @@ use std::path::Path;
 /// What operations do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
-    /// Blind writes and reads, plume text, transactions in execution order.
+    /// Blind writes and reads, plume text.
     Blind,
-    /// The same, session after session, with numbers that say nothing about the order.
-    BlindBySession,
     /// Every write follows a read of the same key: the version order can be derived.
     Update,
     /// Appends and reads of lists, Elle EDN.
@@ -24,6 +22,8 @@ pub enum Style {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub style: Style,
+    /// Session after session, with numbers that say nothing about the order; else in order of execution.
+    pub by_session: bool,
     pub ops: usize,
     pub sessions: usize,
     pub txn_len: usize,
@@ -35,8 +35,9 @@ pub struct Plan {
 
 impl Plan {
     pub fn name(&self) -> String {
-        format!("{:?}-{}ops-{}s-{}keys", self.style, self.ops, self.sessions, self.keys)
-            .to_lowercase()
+        let order = if self.by_session { "bysession" } else { "" };
+        let Plan { style, ops, sessions, keys, .. } = self;
+        format!("{style:?}{order}-{ops}ops-{sessions}s-{keys}keys").to_lowercase()
     }
 }
 
@@ -55,6 +56,7 @@ const STRONG: &[&str] = &["serializable", "snapshot-isolation"];
 pub fn groups() -> Vec<Group> {
     let blind = |ops: usize, levels| Plan {
         style: Style::Blind,
+        by_session: false,
         ops,
         sessions: 20,
         txn_len: 8,
@@ -64,15 +66,16 @@ pub fn groups() -> Vec<Group> {
         repeat: 3,
     };
     let million = blind(1_000_000, WEAK);
-    let strong = |style| Plan {
+    let strong = |style, by_session| Plan {
         style,
+        by_session,
         txn_len: 2,
         keys: 50_000,
         levels: STRONG,
         ..blind(2_000_000, STRONG)
     };
     let open = |txns: usize, keys| Plan {
-        style: Style::BlindBySession,
+        by_session: true,
         keys,
         levels: STRONG,
         repeat: 1,
@@ -82,7 +85,7 @@ pub fn groups() -> Vec<Group> {
         Group {
             name: "weak",
             title: "One million operations, in order of execution and session by session",
-            plans: vec![million.clone(), Plan { style: Style::BlindBySession, ..million.clone() }],
+            plans: vec![million.clone(), Plan { by_session: true, ..million.clone() }],
         },
         Group {
             name: "hot",
@@ -97,14 +100,17 @@ pub fn groups() -> Vec<Group> {
         Group {
             name: "strong",
             title: "Known version order, one million transactions",
-            plans: vec![strong(Style::Update), strong(Style::Lists), strong(Style::Versions)],
+            plans: [Style::Update, Style::Lists, Style::Versions]
+                .into_iter()
+                .flat_map(|style| [false, true].map(|by_session| strong(style, by_session)))
+                .collect(),
         },
         Group {
             name: "growth",
             title: "Growth",
-            plans: [Style::Blind, Style::BlindBySession]
+            plans: [false, true]
                 .into_iter()
-                .flat_map(|style| SIZES.map(|ops| Plan { style, ..blind(ops, WEAK) }))
+                .flat_map(|by_session| SIZES.map(|ops| Plan { by_session, ..blind(ops, WEAK) }))
                 .collect(),
         },
         Group {
@@ -159,7 +165,7 @@ pub fn write(plan: &Plan, seed: u64, path: &Path) {
         written: 0,
     };
     let mut sessions: Vec<String> = vec![String::new(); plan.sessions];
-    let by_session = plan.style == Style::BlindBySession;
+    let by_session = plan.by_session;
     let file = std::fs::File::create(path).expect("the input can be written");
     let mut out = BufWriter::new(file);
     let mut numbers = vec![0_usize; plan.sessions];

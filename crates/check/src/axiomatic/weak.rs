@@ -58,9 +58,6 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 /// back. Only then is the graph built.
 pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
     let resolved = context.resolved;
-    if resolved.leads_forward && !resolved.stale.contains(&true) {
-        return true;
-    }
     let written = written_keys(context, level);
     if resolved.leads_forward {
         let parts = in_parts(context, level, threads, &|jobs: &Part| {

@@ -3,7 +3,9 @@
 use super::writes::{Write, Writes};
 use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, Seen, THIN_AIR};
 use crate::groups::Keyed;
-use crate::model::{Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId};
+use crate::model::{
+    Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId, Workload,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One operation with where it stands.
@@ -57,6 +59,10 @@ pub(super) struct Keys<'a> {
     deleted: Deleted,
     /// Who wrote last, up to the operation that is looked at, in the order of the input; aborted ones do not count.
     latest: TxnId,
+    /// How many appends there were so far.
+    appended: u32,
+    /// Whether the elements of the longest list were appended in the order of the input.
+    in_order: bool,
     /// The appends of the key's longest list; none where nobody appended the element.
     elements: Vec<Option<Write>>,
 }
@@ -77,6 +83,8 @@ impl<'a> Keys<'a> {
             initial: history.initial,
             deleted: Deleted::Never,
             latest: NONE,
+            appended: 0,
+            in_order: true,
             elements: Vec::new(),
         }
     }
@@ -90,6 +98,9 @@ impl<'a> Keys<'a> {
         self.elements.extend(longest.iter().map(|value| self.writes.find(*value).copied()));
         self.found.appends.add_key(self.elements.iter().map(|e| e.map_or(NONE, |write| write.op)));
         self.latest = NONE;
+        self.appended = 0;
+        self.in_order = self.elements_are_in_order();
+        let lists = self.history.workload == Workload::ListAppend;
         // The last own write or read.
         let mut last: Option<(TxnId, OpId, Op)> = None;
         for &Operation { op, txn, what } in operations {
@@ -102,7 +113,14 @@ impl<'a> Keys<'a> {
                 OpKind::Read => self.read(txn, op, what, earlier),
                 OpKind::ReadList => self.read_list(txn, op, key, what),
                 _ if self.aborted(txn) => {}
-                _ => self.latest = txn,
+                _ => {
+                    self.latest = txn;
+                    self.appended += 1;
+                }
+            }
+            // A register among lists.
+            if lists && matches!(what.kind, OpKind::Read | OpKind::Write) {
+                self.mark_stale(txn);
             }
             last = Some((txn, op, what));
         }
@@ -153,8 +171,19 @@ impl<'a> Keys<'a> {
     #[inline]
     fn compare_with_latest(&self, txn: TxnId, from: TxnId) {
         if from != self.latest {
-            self.stale[txn as usize].store(true, Ordering::Relaxed);
+            self.mark_stale(txn);
         }
+    }
+
+    fn mark_stale(&self, txn: TxnId) {
+        self.stale[txn as usize].store(true, Ordering::Relaxed);
+    }
+
+    fn elements_are_in_order(&self) -> bool {
+        let counts =
+            |element: &Option<Write>| element.is_some_and(|write| !self.aborted(write.txn));
+        self.elements.iter().all(counts)
+            && self.elements.is_sorted_by_key(|element| element.map(|write| write.op))
     }
 
     fn fault(&mut self, fault: Fault, op: OpId, other: OpId) {
@@ -243,6 +272,9 @@ impl<'a> Keys<'a> {
 
     /// A list read saw the version that its last element made.
     fn read_list(&mut self, txn: TxnId, op: OpId, key: KeyId, what: Op) {
+        if ListRef::from_atom(what.value) != ListRef::Prefix(self.appended) || !self.in_order {
+            self.mark_stale(txn);
+        }
         let or_thin_air = |write: Option<Write>| write.ok_or(THIN_AIR);
         let (seen, is_whole) = match ListRef::from_atom(what.value) {
             ListRef::Prefix(0) => (Err(INIT), true),

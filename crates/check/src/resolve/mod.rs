@@ -107,8 +107,9 @@ pub struct Resolved {
     pub seen: Vec<Seen>,
     /// Whether every read saw only transactions that stand before its own in the input.
     pub leads_forward: bool,
-    /// Whether some read of a transaction did not see the last write before it in the input. Where every read saw
-    /// only earlier ones, others can know no write that is newer than what they read.
+    /// Whether some read of a transaction saw something else than it would have if the transactions had run one
+    /// after the other in the order of the input. Where every read saw only earlier ones, the other transactions know no
+    /// write that is newer than what they read.
     pub stale: Vec<bool>,
     /// Whether a transaction counts: committed, or unknown and read from.
     pub included: Vec<bool>,
@@ -121,6 +122,15 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// Whether one transaction after the other, in the order of the input, would have read and written the same.
+    /// Predicates are not looked at.
+    pub fn is_serial_as_given(&self) -> bool {
+        self.leads_forward
+            && !self.ambiguous
+            && self.faults.is_empty()
+            && !self.stale.iter().zip(&self.included).any(|(stale, included)| *stale && *included)
+    }
+
     /// The write that an operation saw, or one of the special values.
     #[inline]
     pub fn source(&self, op: usize) -> u32 {
