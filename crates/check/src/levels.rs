@@ -11,10 +11,11 @@
 use crate::analysis::Analysis;
 use crate::axiomatic::weak::{self, Weak};
 use crate::graph::{EdgeList, Kind};
+use crate::model::Workload;
 use crate::orders::updates_fit;
 use crate::polygraph::{Decision, Polygraph, Reason, Shape};
 use crate::resolve::Fault;
-use crate::{lattice, singles};
+use crate::{lattice, replay, singles};
 
 /// What can be said about a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,6 +220,12 @@ fn polygraph(
 /// level without real time in both families, and where version orders are open it has the fewest choices.
 fn serial_with_sessions(analysis: &Analysis<'_>) -> bool {
     *analysis.serial_with_sessions.get_or_init(|| {
+        let Analysis { history, resolved, sessions, .. } = analysis;
+        if history.workload != Workload::Predicates
+            && replay::works(history, resolved, sessions, analysis.derived())
+        {
+            return true;
+        }
         let inputs = analysis.inputs(analysis.derived(), true, false, true);
         Polygraph::new(inputs, Shape::Serial).decide(&analysis.limits) == Decision::Holds
     })
@@ -239,7 +246,7 @@ fn verdict(analysis: &Analysis<'_>, decision: Decision) -> Verdict {
 
 /// Decides one of the axiomatic levels.
 pub fn axiomatic(analysis: &Analysis<'_>, level: &str) -> Verdict {
-    if analysis.history.workload != crate::model::Workload::Registers {
+    if analysis.history.workload != Workload::Registers {
         return Verdict::Unknown(
             "the axiomatic levels are for single reads and writes of unique values".to_owned(),
         );

@@ -37,6 +37,7 @@ pub mod orders;
 pub mod output;
 pub mod polygraph;
 pub mod predicates;
+mod replay;
 pub mod report;
 pub mod resolve;
 pub mod scans;

@@ -1,74 +1,124 @@
-//! Whether an input is a serial execution in its own order, against an interpreter that runs it.
+//! Serial executions against an interpreter that runs them: in the order of the input, and in any order that follows
+//! the sessions.
 
+use anchorite_check::analysis::Analysis;
 use anchorite_check::input;
+use anchorite_check::levels::{self, Verdict};
+use anchorite_check::model::History;
+use anchorite_check::polygraph::Limits;
 use anchorite_check::resolve::resolve;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// A step of a transaction: append (or write) to a key, or read it. Reads and whole transactions may go wrong.
+const SESSIONS: usize = 3;
+
+/// A step of a transaction: writes a new version of a key, or reads it and misses some of the last versions.
 #[derive(Clone, Debug)]
 struct Step {
     key: u8,
     write: bool,
-    /// How many of the last versions a read misses.
     misses: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Transaction {
+struct Plan {
     steps: Vec<Step>,
     aborted: bool,
 }
 
-/// Mostly nothing is missed.
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let misses = prop_oneof![12 => Just(0_usize), 1 => 1_usize..3];
+/// What was recorded of a transaction: a key with the version written, or with all versions seen.
+#[derive(Clone, Debug)]
+struct Recorded {
+    session: usize,
+    aborted: bool,
+    steps: Vec<(u8, Result<u32, Vec<u32>>)>,
+}
+
+type Store = HashMap<u8, Vec<u32>>;
+
+/// Mostly nothing is missed and nothing aborted.
+fn plans(most: usize, aborts: bool) -> impl Strategy<Value = Vec<Plan>> {
+    let misses = prop_oneof![10 => Just(0_usize), 1 => 1_usize..3];
     let step = (0_u8..3, any::<bool>(), misses);
-    prop::collection::vec(step.prop_map(|(key, write, misses)| Step { key, write, misses }), 1..4)
+    let step = step.prop_map(|(key, write, misses)| Step { key, write, misses });
+    let aborted = prop_oneof![8 => Just(false), 1 => Just(aborts)];
+    let plan = (prop::collection::vec(step, 1..4), aborted);
+    let plan = plan.prop_map(|(steps, aborted)| Plan { steps, aborted });
+    prop::collection::vec(plan, 1..most)
 }
 
-fn transactions() -> impl Strategy<Value = Vec<Transaction>> {
-    let aborted = prop_oneof![8 => Just(false), 1 => Just(true)];
-    let txn = (steps(), aborted).prop_map(|(steps, aborted)| Transaction { steps, aborted });
-    prop::collection::vec(txn, 1..8)
-}
-
-/// Runs the transactions and writes what they read; whether every read of a committed one was right.
-fn run(transactions: &[Transaction], lists: bool) -> (String, bool) {
-    let mut committed: HashMap<u8, Vec<u32>> = HashMap::new();
+/// Performs the plans one after the other.
+fn record(plans: &[Plan]) -> Vec<Recorded> {
+    let mut committed = Store::new();
     let mut next = 0;
-    let mut text = String::new();
-    let mut serial = true;
-    for (index, txn) in transactions.iter().enumerate() {
+    let mut all = Vec::new();
+    for (at, plan) in plans.iter().enumerate() {
         let mut state = committed.clone();
         let mut steps = Vec::new();
-        for step in &txn.steps {
+        for step in &plan.steps {
             let versions = state.entry(step.key).or_default();
             if step.write {
                 next += 1;
                 versions.push(next);
-                let name = if lists { "append" } else { "w" };
-                steps.push(format!("[:{name} {} {next}]", step.key));
-                continue;
+                steps.push((step.key, Ok(next)));
+            } else {
+                let seen = versions.len().saturating_sub(step.misses);
+                steps.push((step.key, Err(versions[..seen].to_vec())));
             }
-            let seen = &versions[..versions.len().saturating_sub(step.misses)];
-            serial &= txn.aborted || seen.len() == versions.len();
-            let value = if lists { format!("{seen:?}") } else { last(seen) };
-            steps.push(format!("[:r {} {value}]", step.key));
         }
-        let outcome = if txn.aborted { "fail" } else { "ok" };
-        if !txn.aborted {
+        if !plan.aborted {
             committed = state;
         }
-        let steps = steps.join(" ");
-        let process = index % 3;
-        let _ = writeln!(
-            text,
-            "{{:process {process}, :type :{outcome}, :f :txn, :value [{steps}], :index {index}}}"
-        );
+        all.push(Recorded { session: at % SESSIONS, aborted: plan.aborted, steps });
     }
-    (text, serial)
+    all
+}
+
+/// Runs a recorded transaction; whether it sees what it saw. Of registers only the last version is seen.
+fn fits(txn: &Recorded, lists: bool, store: &mut Store) -> bool {
+    txn.steps.iter().all(|(key, what)| {
+        let versions = store.entry(*key).or_default();
+        match what {
+            Ok(new) => {
+                versions.push(*new);
+                true
+            }
+            Err(seen) if lists => seen == versions,
+            Err(seen) => seen.last() == versions.last(),
+        }
+    })
+}
+
+/// Whether the transactions that committed can run in some order that follows the sessions.
+fn some_order_fits(left: &[Vec<&Recorded>], lists: bool, store: &Store) -> bool {
+    left.iter().all(Vec::is_empty)
+        || (0..left.len()).any(|session| {
+            let mut rest = left.to_vec();
+            let mut store = store.clone();
+            !rest[session].is_empty()
+                && fits(rest[session].remove(0), lists, &mut store)
+                && some_order_fits(&rest, lists, &store)
+        })
+}
+
+fn read(txns: &[&Recorded], lists: bool) -> History {
+    let mut text = String::new();
+    for (index, Recorded { session, aborted, steps }) in txns.iter().enumerate() {
+        let write = if lists { "append" } else { "w" };
+        let steps: Vec<String> = steps
+            .iter()
+            .map(|(key, what)| match what {
+                Ok(new) => format!("[:{write} {key} {new}]"),
+                Err(seen) if lists => format!("[:r {key} {seen:?}]"),
+                Err(seen) => format!("[:r {key} {}]", last(seen)),
+            })
+            .collect();
+        let (outcome, steps) = (if *aborted { "fail" } else { "ok" }, steps.join(" "));
+        let rest = format!(":f :txn, :value [{steps}], :index {index}");
+        let _ = writeln!(text, "{{:process {session}, :type :{outcome}, {rest}}}");
+    }
+    input::read(text.as_bytes(), Some("elle")).unwrap().1
 }
 
 fn last(versions: &[u32]) -> String {
@@ -76,15 +126,31 @@ fn last(versions: &[u32]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 4_000, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn a_serial_input_is_told_from_another(txns in transactions(), lists in any::<bool>()) {
-        let (text, serial) = run(&txns, lists);
-        let (_, history) = input::read(text.as_bytes(), Some("elle")).unwrap();
+    fn a_serial_input_is_told_from_another(plans in plans(8, true), lists in any::<bool>()) {
+        let txns = record(&plans);
+        let mut store = Store::new();
+        let serial = txns.iter().filter(|txn| !txn.aborted).all(|txn| fits(txn, lists, &mut store));
+        let history = read(&txns.iter().collect::<Vec<_>>(), lists);
         let found = resolve(&history, 1).is_serial_as_given();
         // What an aborted transaction read may make the order of appends unclear.
         let clear = txns.iter().all(|txn| !txn.aborted);
-        prop_assert!(found == serial || !found && !clear, "{found}\n{text}");
+        prop_assert!(found == serial || !found && !clear, "{found} {txns:?}");
+    }
+
+    #[test]
+    fn sessions_one_after_the_other(plans in plans(7, false), lists in any::<bool>()) {
+        let txns = record(&plans);
+        let of = |session| txns.iter().filter(move |txn| txn.session == session);
+        let sessions: Vec<Vec<&Recorded>> = (0..SESSIONS).map(|at| of(at).collect()).collect();
+        let expected = some_order_fits(&sessions, lists, &Store::new());
+        let history = read(&sessions.concat(), lists);
+        let analysis = Analysis::new(&history, None, Limits::default());
+        let found = levels::adya(&analysis, "strong-session-serializable");
+        prop_assert_eq!(found, Verdict::of(expected), "{:?}", txns);
     }
 }

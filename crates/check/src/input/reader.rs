@@ -275,7 +275,7 @@ impl<'a, R: Read> FormReader<'a, R> {
             self.nodes.push(Node::Atom(atom));
             return Ok(());
         }
-        let meaning = match buffered.iter().position(|byte| ends(byte)) {
+        let meaning = match buffered.iter().position(ends) {
             Some(0) => {
                 let found = char::from(buffered[0]).to_string();
                 return self.source.expected(format!("a value, found {found:?}"));
