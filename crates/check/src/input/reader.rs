@@ -30,14 +30,21 @@ impl Notation {
     /// Whether a word ends before this byte.
     #[inline]
     fn ends_word(self, byte: u8) -> bool {
-        match byte {
-            b' ' | b'\t' | b'\n' | b'\r' | b',' | b'[' | b']' | b'{' | b'}' | b'(' | b')'
-            | b'"' | b';' => true,
-            b':' => self == Notation::Json,
-            _ => false,
-        }
+        ENDS_WORD[byte as usize] || byte == b':' && self == Notation::Json
     }
 }
+
+/// For each byte whether a word ends before it in both notations.
+const ENDS_WORD: [bool; 256] = {
+    let mut ends = [false; 256];
+    let bytes = b" \t\n\r,[]{}()\";";
+    let mut at = 0;
+    while at < bytes.len() {
+        ends[bytes[at] as usize] = true;
+        at += 1;
+    }
+    ends
+};
 
 /// Reads forms from a source.
 pub struct FormReader<'a, R> {
@@ -58,6 +65,18 @@ impl<'a, R: Read> FormReader<'a, R> {
     /// Skips white space and comments; gives the first byte after them.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<u8>, InputError> {
+        let buffered = self.source.buffered();
+        let spaces = usize::from(matches!(buffered.first(), Some(b' ' | b',')));
+        match buffered.get(spaces) {
+            Some(&byte) if byte > b' ' && byte != b',' && byte != b';' => {
+                self.source.skip(spaces);
+                Ok(Some(byte))
+            }
+            _ => self.peek_slowly(),
+        }
+    }
+
+    fn peek_slowly(&mut self) -> Result<Option<u8>, InputError> {
         loop {
             match self.source.peek()? {
                 Some(b' ' | b'\t' | b'\n' | b'\r' | b',') => self.source.advance(),
@@ -193,9 +212,12 @@ impl<'a, R: Read> FormReader<'a, R> {
         let inner = &self.source.buffered()[1..];
         let plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
         let length = inner.iter().take_while(|byte| plain(byte)).count();
-        let atom = if inner.get(length) == Some(&b'"')
-            && let Ok(text) = std::str::from_utf8(&inner[..length])
-        {
+        let is_plain = inner.get(length) == Some(&b'"');
+        let recent = symbols.recent(SymbolKind::Text, &inner[..length]);
+        let atom = if let Some(recent) = recent.filter(|_| is_plain) {
+            self.source.skip(length + 2);
+            recent
+        } else if is_plain && let Ok(text) = std::str::from_utf8(&inner[..length]) {
             let atom = symbols.intern(SymbolKind::Text, text);
             self.source.skip(length + 2);
             atom
@@ -300,6 +322,11 @@ impl<'a, R: Read> FormReader<'a, R> {
 
 /// What a word stands for, or what should have stood there.
 fn meaning(word: &[u8], notation: Notation, symbols: &mut Symbols) -> Result<Atom, String> {
+    if let [b':', keyword @ ..] = word
+        && let Some(recent) = symbols.recent(SymbolKind::Keyword, keyword)
+    {
+        return Ok(recent);
+    }
     let text = std::str::from_utf8(word).map_err(|_| "UTF-8 text")?;
     Ok(match text {
         "nil" if notation == Notation::Edn => Atom::NIL,

@@ -93,8 +93,7 @@ const RECENT: usize = 64;
 
 /// A word of up to seven bytes with its kind and length, as a machine word that is never zero.
 #[inline]
-fn short(kind: SymbolKind, text: &str) -> Option<u64> {
-    let bytes = text.as_bytes();
+fn short(kind: SymbolKind, bytes: &[u8]) -> Option<u64> {
     let length = bytes.len();
     (length < 8).then(|| {
         let mut word = [0; 8];
@@ -107,17 +106,23 @@ fn short(kind: SymbolKind, text: &str) -> Option<u64> {
 impl Symbols {
     /// The atom of this text.
     pub fn intern(&mut self, kind: SymbolKind, text: &str) -> Atom {
-        let Some(word) = short(kind, text) else { return self.look_up(kind, text) };
-        let slot = mix(word) as usize % RECENT;
-        match self.recent.get(slot) {
-            Some((known, atom)) if *known == word => *atom,
-            _ => {
-                let atom = self.look_up(kind, text);
-                self.recent.resize(RECENT, (0, Atom::NIL));
-                self.recent[slot] = (word, atom);
-                atom
-            }
+        if let Some(atom) = self.recent(kind, text.as_bytes()) {
+            return atom;
         }
+        let atom = self.look_up(kind, text);
+        if let Some(word) = short(kind, text.as_bytes()) {
+            self.recent.resize(RECENT, (0, Atom::NIL));
+            self.recent[mix(word) as usize % RECENT] = (word, atom);
+        }
+        atom
+    }
+
+    /// The atom of a short text, if it was asked for recently.
+    #[inline]
+    pub(crate) fn recent(&self, kind: SymbolKind, text: &[u8]) -> Option<Atom> {
+        let word = short(kind, text)?;
+        let (known, atom) = self.recent.get(mix(word) as usize % RECENT)?;
+        (*known == word).then_some(*atom)
     }
 
     fn look_up(&mut self, kind: SymbolKind, text: &str) -> Atom {
