@@ -89,7 +89,7 @@ pub struct Symbols {
 }
 
 /// Slots for short words; histories use about a dozen.
-const RECENT: usize = 64;
+const RECENT: usize = 256;
 
 /// A word of up to seven bytes with its kind and length, as a machine word that is never zero.
 #[inline]
