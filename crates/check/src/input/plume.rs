@@ -2,7 +2,8 @@
 //!
 //! Conventions: value 0 is the initial value; transaction −1 marks the write of an aborted
 //! transaction. Sessions run their transactions in the order in which they appear.
-//! With a second thread, lines become numbers there, block by block, while the history is built here.
+//! Idea: lines of one transaction mostly follow one another and end in the same bytes, which need not be understood
+//! again. Lines become numbers block by block, with a second thread there, while the history is built here.
 
 use super::digits;
 use super::source::{InputError, Source};
@@ -26,12 +27,10 @@ pub fn read<R: Read>(
     builder: &mut HistoryBuilder,
 ) -> Result<(), InputError> {
     let mut build = Build::new(builder);
-    let mut block = Vec::with_capacity(FEW);
+    let mut block = Block::default();
     loop {
-        let first = source.line();
-        block.clear();
-        let parsed = parse_block(source, &mut block, FEW);
-        build.add_block(&block, first)?;
+        let parsed = block.parse(source, FEW);
+        build.add_block(&block)?;
         if !parsed? {
             return Ok(());
         }
@@ -43,7 +42,7 @@ pub fn read_on_two_threads<R: Read + Send>(
     source: &mut Source<R>,
     builder: &mut HistoryBuilder,
 ) -> Result<(), InputError> {
-    let (sender, receiver) = sync_channel::<(u64, Vec<Line>)>(WAITING);
+    let (sender, receiver) = sync_channel::<Block>(WAITING);
     std::thread::scope(|scope| {
         let parser = scope.spawn(move || send_blocks(source, &sender));
         let built = build_blocks(&receiver, builder);
@@ -57,171 +56,229 @@ pub fn read_on_two_threads<R: Read + Send>(
 
 fn send_blocks<R: Read>(
     source: &mut Source<R>,
-    sender: &SyncSender<(u64, Vec<Line>)>,
+    sender: &SyncSender<Block>,
 ) -> Result<(), InputError> {
     loop {
-        let first = source.line();
-        let mut block = Vec::with_capacity(MANY);
-        let parsed = parse_block(source, &mut block, MANY);
+        let mut block = Block::default();
+        let parsed = block.parse(source, MANY);
         // A builder that gave up has its own error to tell.
-        if sender.send((first, block)).is_err() || !parsed? {
+        if sender.send(block).is_err() || !parsed? {
             return Ok(());
         }
     }
 }
 
-/// Parses up to so many lines; whether there may be more.
-fn parse_block<R: Read>(
-    source: &mut Source<R>,
-    block: &mut Vec<Line>,
-    most: usize,
-) -> Result<bool, InputError> {
-    while block.len() < most {
-        let buffered = source.buffered();
-        if buffered.len() >= LONGEST_PLAIN
-            && let Some((line, length)) = plain(buffered)
-            && buffered[length] == b'\n'
-        {
-            block.push(line);
-            source.skip_line(length + 1);
-            continue;
-        }
-        let number = source.line();
-        let Some(line) = source.next_line()? else { return Ok(false) };
-        if !line.is_empty() {
-            block.push(parsed(line, number)?);
-        }
-    }
-    Ok(true)
-}
-
 fn build_blocks(
-    receiver: &Receiver<(u64, Vec<Line>)>,
+    receiver: &Receiver<Block>,
     builder: &mut HistoryBuilder,
 ) -> Result<(), InputError> {
     let mut build = Build::new(builder);
-    while let Ok((first, block)) = receiver.recv() {
-        build.add_block(&block, first)?;
+    while let Ok(block) = receiver.recv() {
+        build.add_block(&block)?;
     }
     Ok(())
 }
 
-fn parsed(line: &[u8], number: u64) -> Result<Line, InputError> {
-    parse(line).ok_or_else(|| InputError::Syntax { line: number, expected: SHAPE.to_owned() })
+/// A read or write of small numbers.
+struct Step {
+    key: i64,
+    value: i64,
+    write: bool,
 }
 
-/// Hands lines to the builder, remembering the last session.
+/// Lines that follow one another.
+enum Run {
+    /// Steps of one transaction, up to this one.
+    Steps { session: i64, txn: i64, end: usize },
+    /// A line of any numbers: key, value, session, transaction.
+    Odd { write: bool, numbers: Box<[i128; 4]> },
+}
+
+/// Lines, parsed.
+#[derive(Default)]
+struct Block {
+    first_line: u64,
+    steps: Vec<Step>,
+    runs: Vec<Run>,
+    /// How the last line ended, from its session on, if there was one like those around it.
+    ending: Vec<u8>,
+}
+
+impl Block {
+    /// Parses up to so many lines; whether there may be more.
+    fn parse<R: Read>(&mut self, source: &mut Source<R>, most: usize) -> Result<bool, InputError> {
+        self.first_line = source.line();
+        self.steps.clear();
+        self.runs.clear();
+        self.ending.clear();
+        while self.steps.len() + self.runs.len() < most {
+            if source.buffered().len() >= LONGEST_PLAIN
+                && let Some(length) = self.plain(source.buffered())
+            {
+                source.skip_line(length);
+                continue;
+            }
+            let number = source.line();
+            let Some(line) = source.next_line()? else { return Ok(false) };
+            if !line.is_empty() {
+                let odd = odd(line).ok_or_else(|| InputError::Syntax {
+                    line: number,
+                    expected: SHAPE.to_owned(),
+                })?;
+                self.runs.push(odd);
+                self.ending.clear();
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes a line of small numbers without spaces at the beginning of the bytes; gives its length.
+    #[inline]
+    fn plain(&mut self, bytes: &[u8]) -> Option<usize> {
+        let write = match bytes {
+            [b'r', b'(', ..] => false,
+            [b'w', b'(', ..] => true,
+            _ => return None,
+        };
+        let mut at = 2;
+        let key = number(bytes, &mut at, b',')?;
+        let value = number(bytes, &mut at, b',')?;
+        let step = Step { key, value, write };
+        if let Some(Run::Steps { end, .. }) = self.runs.last_mut()
+            && bytes[at..].starts_with(&self.ending)
+            && !self.ending.is_empty()
+        {
+            self.steps.push(step);
+            *end = self.steps.len();
+            return Some(at + self.ending.len());
+        }
+        let rest = at;
+        let session = number(bytes, &mut at, b',')?;
+        let txn = number(bytes, &mut at, b')')?;
+        at += usize::from(bytes.get(at) == Some(&b'\r'));
+        (bytes.get(at) == Some(&b'\n')).then_some(())?;
+        self.ending.clear();
+        self.ending.extend_from_slice(&bytes[rest..=at]);
+        self.steps.push(step);
+        self.runs.push(Run::Steps { session, txn, end: self.steps.len() });
+        Some(at + 1)
+    }
+}
+
+/// A small number from here on and the byte after it.
+#[inline]
+fn number(bytes: &[u8], at: &mut usize, end: u8) -> Option<i64> {
+    let (value, count) = digits::leading(&bytes[*at..]);
+    *at += count + 1;
+    let is_small = (1..=digits::MOST).contains(&count) && bytes.get(*at - 1) == Some(&end);
+    is_small.then_some(value as i64)
+}
+
+/// A line with signs, spaces or numbers of any size.
+fn odd(line: &[u8]) -> Option<Run> {
+    let text = std::str::from_utf8(line).ok()?;
+    let (write, rest) = match text.split_at_checked(2)? {
+        ("r(", rest) => (false, rest),
+        ("w(", rest) => (true, rest),
+        _ => return None,
+    };
+    let (inner, after) = rest.split_once(')')?;
+    let numbers: Vec<i128> =
+        inner.split(',').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
+    let numbers: Box<[i128; 4]> = Box::new(numbers.try_into().ok()?);
+    i64::try_from(numbers[3]).ok()?;
+    after.trim().is_empty().then_some(Run::Odd { write, numbers })
+}
+
+/// Hands blocks to the builder, remembering the last session.
 struct Build<'b> {
     builder: &'b mut HistoryBuilder,
     last_session: Option<(i64, u32)>,
+    /// Keys of all lines of the block.
     keys: Vec<KeyId>,
+    /// Values and sessions of its odd lines.
+    odd: Vec<(Atom, Atom)>,
 }
 
 impl<'b> Build<'b> {
     fn new(builder: &'b mut HistoryBuilder) -> Build<'b> {
-        builder.set_initial(Atom::int(0).unwrap_or(Atom::NIL));
-        Build { builder, last_session: None, keys: Vec::new() }
+        builder.set_initial(small(0));
+        Build { builder, last_session: None, keys: Vec::new(), odd: Vec::new() }
     }
 
-    #[inline]
-    fn atom(&mut self, line: &Line, field: usize) -> Atom {
-        match (&line.wide, Atom::int(line.fields[field])) {
-            (None, Some(atom)) => atom,
-            (None, None) => self.builder.symbols().integer(i128::from(line.fields[field])),
-            (Some(wide), _) => self.builder.symbols().integer(wide[field]),
-        }
+    fn add_block(&mut self, block: &Block) -> Result<(), InputError> {
+        self.look_up_names(block);
+        let line = block.first_line;
+        self.add_runs(block).map_err(|limit| InputError::Limit { line, limit: limit.to_string() })
     }
 
-    /// Adds lines that follow one another; `first` is the number of the first.
-    fn add_block(&mut self, lines: &[Line], first: u64) -> Result<(), InputError> {
-        // Looked up by themselves, so that the processor fetches several of them at a time.
-        let mut keys = std::mem::take(&mut self.keys);
-        keys.clear();
-        for line in lines {
-            let name = self.atom(line, KEY);
-            keys.push(self.builder.key(name));
-        }
-        let added = lines.iter().zip(&keys).try_for_each(|(line, key)| self.add(line, *key));
-        self.keys = keys;
-        added.map_err(|limit| InputError::Limit { line: first, limit: limit.to_string() })
-    }
-
-    #[inline]
-    fn add(&mut self, line: &Line, key: KeyId) -> Result<(), BuildError> {
-        let session = match self.last_session {
-            Some((name, id)) if name == line.fields[SESSION] && line.wide.is_none() => id,
-            _ => {
-                let name = self.atom(line, SESSION);
-                let id = self.builder.session(name);
-                self.last_session = line.wide.is_none().then_some((line.fields[SESSION], id));
-                id
+    /// Looks up all keys before anything else, so that the processor fetches several of them at a time.
+    fn look_up_names(&mut self, block: &Block) {
+        self.keys.clear();
+        self.odd.clear();
+        let mut start = 0;
+        for run in &block.runs {
+            match run {
+                Run::Steps { end, .. } => {
+                    let steps = &block.steps[start..*end];
+                    self.keys.extend(steps.iter().map(|step| self.builder.key(small(step.key))));
+                    start = *end;
+                }
+                Run::Odd { numbers, .. } => {
+                    let names = [numbers[0], numbers[1], numbers[2]];
+                    let [key, value, session] =
+                        names.map(|number| self.builder.symbols().integer(number));
+                    self.keys.push(self.builder.key(key));
+                    self.odd.push((value, session));
+                }
             }
-        };
-        if line.txn == -1 {
-            self.builder.begin(session, -1, Outcome::Aborted, (NO_TIME, NO_TIME));
-        } else {
-            self.builder.resume(session, line.txn, Outcome::Committed);
         }
-        let value = self.atom(line, VALUE);
-        let kind = if line.write { OpKind::Write } else { OpKind::Read };
-        self.builder.push(kind, key, value)
+    }
+
+    fn add_runs(&mut self, block: &Block) -> Result<(), BuildError> {
+        let mut steps = block.steps.iter();
+        let mut keys = self.keys.iter();
+        let mut odd = self.odd.iter();
+        let mut start = 0;
+        for run in &block.runs {
+            match run {
+                Run::Steps { session, txn, end } => {
+                    let id = match self.last_session {
+                        Some((name, id)) if name == *session => id,
+                        _ => self.builder.session(small(*session)),
+                    };
+                    self.last_session = Some((*session, id));
+                    self.builder.resume(id, *txn, Outcome::Committed);
+                    for (step, key) in steps.by_ref().zip(keys.by_ref()).take(end - start) {
+                        self.builder.push(kind(step.write), *key, small(step.value))?;
+                    }
+                    start = *end;
+                }
+                Run::Odd { write, numbers } => {
+                    let (Some((value, session)), Some(key)) = (odd.next(), keys.next()) else {
+                        continue;
+                    };
+                    let session = self.builder.session(*session);
+                    match numbers[3] as i64 {
+                        -1 => {
+                            self.builder.begin(session, -1, Outcome::Aborted, (NO_TIME, NO_TIME));
+                        }
+                        txn => self.builder.resume(session, txn, Outcome::Committed),
+                    }
+                    self.builder.push(kind(*write), *key, *value)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-const KEY: usize = 0;
-const VALUE: usize = 1;
-const SESSION: usize = 2;
-
-/// One operation: key, value and session as small numbers, or wide if one of them is not small.
-struct Line {
-    fields: [i64; 3],
-    wide: Option<Box<[i128; 3]>>,
-    txn: i64,
-    write: bool,
+fn kind(write: bool) -> OpKind {
+    if write { OpKind::Write } else { OpKind::Read }
 }
 
-fn parse(line: &[u8]) -> Option<Line> {
-    if let Some((parsed, length)) = plain(line)
-        && length == line.len()
-    {
-        return Some(parsed);
-    }
-    match line {
-        [b'r', b'(', rest @ ..] => parse_wide(rest, false),
-        [b'w', b'(', rest @ ..] => parse_wide(rest, true),
-        _ => None,
-    }
-}
-
-/// A line of small numbers without spaces at the beginning of the bytes, and its length.
+/// A number of at most [`digits::MOST`] digits.
 #[inline]
-fn plain(bytes: &[u8]) -> Option<(Line, usize)> {
-    let write = match bytes {
-        [b'r', b'(', ..] => false,
-        [b'w', b'(', ..] => true,
-        _ => return None,
-    };
-    let mut at = 2;
-    let mut number = |end: u8| {
-        let (value, count) = digits::leading(&bytes[at..]);
-        at += count + 1;
-        ((1..=digits::MOST).contains(&count) && bytes.get(at - 1) == Some(&end))
-            .then_some(value as i64)
-    };
-    let fields = [number(b',')?, number(b',')?, number(b',')?];
-    let txn = number(b')')?;
-    Some((Line { fields, wide: None, txn, write }, at))
-}
-
-/// Signs, spaces and numbers of more than 18 digits.
-#[cold]
-fn parse_wide(rest: &[u8], write: bool) -> Option<Line> {
-    let text = std::str::from_utf8(rest).ok()?;
-    let (inner, after) = text.split_once(')')?;
-    let numbers: Vec<i128> =
-        inner.split(',').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
-    let [key, value, session, txn] = numbers.as_slice() else { return None };
-    let txn = i64::try_from(*txn).ok()?;
-    let wide = Some(Box::new([*key, *value, *session]));
-    after.trim().is_empty().then_some(Line { fields: [0; 3], wide, txn, write })
+fn small(number: i64) -> Atom {
+    Atom::int(number).unwrap_or(Atom::NIL)
 }
