@@ -6,6 +6,7 @@
 //! the cache, then each bucket by itself, small enough to stay there as a whole.
 
 use crate::model::KeyId;
+use crate::shares::{cut, in_shares};
 use std::ops::Range;
 
 /// A bucket of this many entries fits the cache of a core.
@@ -24,54 +25,74 @@ pub(crate) struct Groups<E> {
     keys: Range<KeyId>,
     /// A bucket is for so many keys: two to the power of this.
     shift: u32,
+    /// What each share of the input brought; those of a bucket belong together.
+    shares: Vec<Share<E>>,
+}
+
+struct Share<E> {
+    /// Where each bucket ends.
     ends: Vec<u32>,
     entries: Vec<E>,
 }
 
-impl<E: Copy + Default> Groups<E> {
-    /// Sorts what `entries` gives, which is asked twice and gives about `expected` entries.
+impl<E: Copy + Default + Send> Groups<E> {
+    /// Sorts what `entries` gives, about `expected` of them; every share is asked for twice, on a thread of its own.
     pub(crate) fn new<I: Iterator<Item = (KeyId, E)>>(
         keys: Range<KeyId>,
         expected: usize,
-        entries: impl Fn() -> I,
+        shares: usize,
+        entries: impl Fn(usize) -> I + Sync,
     ) -> Groups<E> {
         let most = (expected / BUCKET).clamp(1, MOST_BUCKETS);
         let shift = keys.len().div_ceil(most).next_power_of_two().trailing_zeros();
-        let bucket = |key: KeyId| ((key - keys.start) >> shift) as usize;
-        let mut ends = vec![0_u32; (keys.len() >> shift) + 2];
-        entries().filter(|(key, _)| keys.contains(key)).for_each(|(key, _)| {
-            ends[bucket(key) + 1] += 1;
+        let entries = |share: usize| entries(share).filter(|(key, _)| keys.contains(key));
+        let shares = in_shares(shares, &|share| {
+            let bucket = |key: KeyId| ((key - keys.start) >> shift) as usize;
+            let mut ends = vec![0_u32; (keys.len() >> shift) + 2];
+            entries(share).for_each(|(key, _)| ends[bucket(key) + 1] += 1);
+            for at in 1..ends.len() {
+                ends[at] += ends[at - 1];
+            }
+            // Filling a bucket moves its start to its end.
+            let mut sorted = vec![E::default(); ends[ends.len() - 1] as usize];
+            entries(share).for_each(|(key, entry)| {
+                let slot = &mut ends[bucket(key)];
+                sorted[*slot as usize] = entry;
+                *slot += 1;
+            });
+            Share { ends, entries: sorted }
         });
-        for at in 1..ends.len() {
-            ends[at] += ends[at - 1];
-        }
-        // Filling a bucket moves its start to its end.
-        let mut sorted = vec![E::default(); ends[ends.len() - 1] as usize];
-        entries().filter(|(key, _)| keys.contains(key)).for_each(|(key, entry)| {
-            let slot = &mut ends[bucket(key)];
-            sorted[*slot as usize] = entry;
-            *slot += 1;
-        });
-        Groups { keys, shift, ends, entries: sorted }
+        Groups { keys, shift, shares }
     }
 
-    /// Hands over every key with its entries, which are expanded first.
+    /// The keys of each bucket.
+    fn buckets(&self) -> impl ExactSizeIterator<Item = Range<KeyId>> {
+        let (end, shift) = (self.keys.end, self.shift);
+        let keys = move |first: KeyId| first..end.min(first.saturating_add(1 << shift));
+        self.keys.clone().step_by(1 << shift).map(keys)
+    }
+
+    /// Hands over every key of a share of all keys with its entries, which are expanded first. Keys come in order.
     pub(crate) fn for_each<T: Keyed>(
         &self,
+        share: usize,
+        shares: usize,
         expand: impl Fn(E) -> T,
         mut take: impl FnMut(KeyId, &mut [T]),
     ) {
         let mut expanded: Vec<T> = Vec::new();
         let mut starts: Vec<u32> = Vec::new();
         let mut sorted: Vec<T> = Vec::new();
-        let mut from = 0;
-        let first_keys = self.keys.clone().step_by(1 << self.shift);
-        for (first_key, &end) in first_keys.zip(&self.ends) {
-            let keys = first_key..self.keys.end.min(first_key.saturating_add(1 << self.shift));
+        let own = cut(self.buckets().len(), share, shares);
+        let buckets = self.buckets().enumerate();
+        for (bucket, keys) in buckets.skip(own.start as usize).take(own.len()) {
             // Nothing else happens here, so that the processor fetches many of them at a time.
             expanded.clear();
-            expanded.extend(self.entries[from..end as usize].iter().map(|entry| expand(*entry)));
-            from = end as usize;
+            for Share { ends, entries } in &self.shares {
+                let start = bucket.checked_sub(1).map_or(0, |before| ends[before] as usize);
+                let entries = &entries[start..ends[bucket] as usize];
+                expanded.extend(entries.iter().map(|entry| expand(*entry)));
+            }
             sort_by_key(&expanded, &keys, &mut starts, &mut sorted);
             for (key, bounds) in keys.zip(starts.windows(2)) {
                 take(key, &mut sorted[bounds[0] as usize..bounds[1] as usize]);

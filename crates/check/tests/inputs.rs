@@ -5,6 +5,7 @@ use anchorite_check::levels::Verdict;
 use anchorite_check::model::{Atom, History, HistoryBuilder};
 use anchorite_check::output;
 use anchorite_check::report::{Options, judge};
+use anchorite_check::resolve::resolve;
 use std::io::Read;
 
 fn read(text: &str) -> Result<(Format, History), InputError> {
@@ -96,18 +97,46 @@ fn a_slow_pipe_gives_the_same_history() {
     assert_eq!(slow.txns.len(), 3);
 }
 
-#[test]
-fn two_threads_read_the_same() {
+/// Lines of all kinds: several of a transaction, with the same session and another one, odd numbers, aborted writes,
+/// reads of earlier, later and missing values.
+fn many_lines() -> String {
     let mut text = String::new();
-    for line in 0..50_000 {
-        text += &format!("w({},{},{},{})\n", line % 100, line + 1, line % 7, line / 3);
+    for line in 0..80_000_u64 {
+        let (key, session, txn) = (line * 7919 % 100, line / 5 % 7, line / 5);
+        let seen = (line * 104_729 + 1) % 100_000;
+        text += &match line % 50 {
+            7 => format!("w( {key}, {line}00000000000000000000 ,{session},{txn})\n"),
+            8 => format!("w({key},{},{session},-1)\r\n", line + 1),
+            9 => format!("r(-{key},0,{session},{txn})\n\n"),
+            at if at % 2 == 0 => format!("w({key},{},{session},{txn})\n", line + 1),
+            _ => format!("r({},{},{session},{txn})\r\n", seen * 7919 % 100, seen + 1),
+        };
     }
+    text
+}
+
+#[test]
+fn threads_make_no_difference() {
+    let mut text = many_lines();
     let (_, one) = input::read_threaded(text.as_bytes(), None, 1).expect("a history");
     let (_, two) = input::read_threaded(text.as_bytes(), None, 2).expect("a history");
-    assert_eq!(one.ops, two.ops);
+    let (_, slow) = input::read(Slow(text.as_bytes()), None).expect("a history");
+    let shown = |history: &History| format!("{:?} {:?}", history.keys, history.txns);
+    for other in [&two, &slow] {
+        assert_eq!(one.ops, other.ops);
+        assert_eq!(shown(&one), shown(other));
+    }
+    let resolved = resolve(&one, 1);
+    assert!(!resolved.faults.is_empty() && resolved.stale.contains(&true));
+    for threads in [2, 3] {
+        let again = resolve(&one, threads);
+        assert_eq!((&again.seen, &again.stale), (&resolved.seen, &resolved.stale));
+        assert_eq!((&again.faults, &again.included), (&resolved.faults, &resolved.included));
+    }
+    let lines = text.lines().count();
     text += "nonsense\n";
     let error = input::read_threaded(text.as_bytes(), None, 2).expect_err("nonsense");
-    assert!(error.to_string().starts_with("line 50001:"), "{error}");
+    assert!(error.to_string().starts_with(&format!("line {}:", lines + 1)), "{error}");
 }
 
 #[test]

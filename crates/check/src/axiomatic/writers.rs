@@ -47,12 +47,12 @@ impl Keyed for Write {
 impl Writers {
     pub(super) fn new(context: &Context<'_>, keys: &Range<KeyId>) -> Writers {
         let history = context.history;
-        let entries = || {
+        let entries = |_| {
             let of_txn = |txn: TxnId| context.written_keys(txn).map(move |key| (key, (key, txn)));
             context.included().flat_map(of_txn)
         };
         let share = history.ops.len() * keys.len() / history.keys.len().max(1);
-        let groups = Groups::new(keys.clone(), share / 2, entries);
+        let groups = Groups::new(keys.clone(), share / 2, 1, entries);
         let expand = |(key, txn): (KeyId, TxnId)| Write {
             key,
             session: history.txns[txn as usize].session,
@@ -64,7 +64,7 @@ impl Writers {
             starts: Vec::with_capacity(keys.len()),
             cells: Vec::with_capacity(share / 2),
         };
-        groups.for_each(expand, |_, writes| writers.add_key(writes));
+        groups.for_each(0, 1, expand, |_, writes| writers.add_key(writes));
         writers
     }
 

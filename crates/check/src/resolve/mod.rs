@@ -179,20 +179,18 @@ fn resolve_keys(
     stale: &[AtomicBool],
     threads: usize,
 ) -> Vec<Found> {
-    let count = history.keys.len();
-    let parts = threads.clamp(1, 1 + history.ops.len() / 32_768).min(count.max(1));
-    in_shares(parts, &|part| {
-        let entries = || {
-            let of_txn = |txn: TxnId| {
-                history.range(txn).map(move |op| (history.ops[op].key, (op as OpId, txn)))
-            };
-            (0..history.txns.len() as TxnId).flat_map(of_txn)
-        };
-        let groups = Groups::new(cut(count, part, parts), history.ops.len() / parts, entries);
+    let shares = threads.clamp(1, 1 + history.ops.len() / 32_768);
+    let entries = |share: usize| {
+        let of_txn =
+            |txn: TxnId| history.range(txn).map(move |op| (history.ops[op].key, (op as OpId, txn)));
+        cut(history.txns.len(), share, shares).flat_map(of_txn)
+    };
+    let keys = 0..history.keys.len() as KeyId;
+    let groups = Groups::new(keys, history.ops.len(), shares, entries);
+    let expand = |(op, txn): (OpId, TxnId)| Operation { op, txn, what: history.ops[op as usize] };
+    in_shares(shares, &|share| {
         let mut keys = Keys::new(history, seen, stale);
-        let expand =
-            |(op, txn): (OpId, TxnId)| Operation { op, txn, what: history.ops[op as usize] };
-        groups.for_each(expand, |key, operations| keys.resolve(key, operations));
+        groups.for_each(share, shares, expand, |key, operations| keys.resolve(key, operations));
         keys.found
     })
 }
