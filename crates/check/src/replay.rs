@@ -13,7 +13,7 @@ use crate::sessions::Sessions;
 
 /// The place of a version that comes after all others that were read, no matter when.
 const LATE: u32 = NONE - 1;
-/// So many transactions may be tried in vain for every one that runs; then the graph is quicker.
+/// So many operations may be tried in vain for every one that there is; then the graph is quicker.
 const PATIENCE: usize = 16;
 
 /// What a key is like at some moment.
@@ -102,7 +102,7 @@ impl<'a> Replay<'a> {
 
     fn run(&mut self, sessions: &Sessions) -> bool {
         let mut queues = Queues::new(self.history, sessions);
-        let mut patience = PATIENCE * (sessions.order.len() + 64);
+        let mut patience = PATIENCE * (self.history.ops.len() + 64);
         while let Some(session) = queues.ready.pop() {
             while let Some(txn) = queues.head(session, sessions) {
                 match self.try_to_run(txn) {
@@ -114,10 +114,11 @@ impl<'a> Replay<'a> {
                     }
                     Err(key) => {
                         queues.wait(session, key);
-                        patience -= 1;
-                        if patience == 0 {
+                        let Some(left) = patience.checked_sub(1 + self.history.range(txn).len())
+                        else {
                             return false;
-                        }
+                        };
+                        patience = left;
                         break;
                     }
                 }

@@ -13,12 +13,35 @@ use std::fmt::Write;
 
 const SESSIONS: usize = 3;
 
-/// A step of a transaction: writes a new version of a key, or reads it and misses some of the last versions.
+/// A step of a transaction: writes a new version of a key, or reads it.
 #[derive(Clone, Debug)]
 struct Step {
     key: u8,
     write: bool,
-    misses: usize,
+    damage: Damage,
+}
+
+/// What is wrong with what a read saw.
+#[derive(Clone, Copy, Debug)]
+enum Damage {
+    Nothing,
+    /// So many of the last versions are missing.
+    MissesLast(usize),
+    /// The last version takes the place of the one before.
+    SeesLastTwice,
+    /// The last two versions changed places.
+    Swaps,
+}
+
+fn damaged(versions: &[u32], damage: Damage) -> Vec<u32> {
+    let mut seen = versions.to_vec();
+    match (damage, seen.as_mut_slice()) {
+        (Damage::MissesLast(count), _) => seen.truncate(versions.len().saturating_sub(count)),
+        (Damage::SeesLastTwice, [.., before, last]) => *before = *last,
+        (Damage::Swaps, [.., before, last]) => std::mem::swap(before, last),
+        (Damage::Nothing | Damage::SeesLastTwice | Damage::Swaps, _) => {}
+    }
+    seen
 }
 
 #[derive(Clone, Debug)]
@@ -37,11 +60,16 @@ struct Recorded {
 
 type Store = HashMap<u8, Vec<u32>>;
 
-/// Mostly nothing is missed and nothing aborted.
+/// Mostly nothing is damaged and nothing aborted.
 fn plans(most: usize, aborts: bool) -> impl Strategy<Value = Vec<Plan>> {
-    let misses = prop_oneof![10 => Just(0_usize), 1 => 1_usize..3];
-    let step = (0_u8..3, any::<bool>(), misses);
-    let step = step.prop_map(|(key, write, misses)| Step { key, write, misses });
+    let damage = prop_oneof![
+        12 => Just(Damage::Nothing),
+        1 => (1_usize..3).prop_map(Damage::MissesLast),
+        1 => Just(Damage::SeesLastTwice),
+        1 => Just(Damage::Swaps),
+    ];
+    let step = (0_u8..3, any::<bool>(), damage);
+    let step = step.prop_map(|(key, write, damage)| Step { key, write, damage });
     let aborted = prop_oneof![8 => Just(false), 1 => Just(aborts)];
     let plan = (prop::collection::vec(step, 1..4), aborted);
     let plan = plan.prop_map(|(steps, aborted)| Plan { steps, aborted });
@@ -63,8 +91,7 @@ fn record(plans: &[Plan]) -> Vec<Recorded> {
                 versions.push(next);
                 steps.push((step.key, Ok(next)));
             } else {
-                let seen = versions.len().saturating_sub(step.misses);
-                steps.push((step.key, Err(versions[..seen].to_vec())));
+                steps.push((step.key, Err(damaged(versions, step.damage))));
             }
         }
         if !plan.aborted {

@@ -61,7 +61,7 @@ pub(super) struct Keys<'a> {
     latest: TxnId,
     /// How many appends there were so far.
     appended: u32,
-    /// Whether the elements of the longest list were appended in the order of the input.
+    /// Whether the elements of the longest list were appended in the order of the input, each of them once.
     in_order: bool,
     /// The appends of the key's longest list; none where nobody appended the element.
     elements: Vec<Option<Write>>,
@@ -183,7 +183,7 @@ impl<'a> Keys<'a> {
         let counts =
             |element: &Option<Write>| element.is_some_and(|write| !self.aborted(write.txn));
         self.elements.iter().all(counts)
-            && self.elements.is_sorted_by_key(|element| element.map(|write| write.op))
+            && self.elements.is_sorted_by(|a, b| a.map(|write| write.op) < b.map(|write| write.op))
     }
 
     fn fault(&mut self, fault: Fault, op: OpId, other: OpId) {
