@@ -120,6 +120,7 @@ impl<'a> Analysis<'a> {
         let serial = *self.serial_as_given.get_or_init(|| {
             self.txn_order.is_none()
                 && self.history.workload != Workload::Predicates
+                && self.history.predicates.is_empty()
                 && self.resolved.is_serial_as_given()
                 && self.numbers_grow()
         });

@@ -221,7 +221,7 @@ fn polygraph(
 fn serial_with_sessions(analysis: &Analysis<'_>) -> bool {
     *analysis.serial_with_sessions.get_or_init(|| {
         let Analysis { history, resolved, sessions, .. } = analysis;
-        if history.workload != Workload::Predicates
+        if history.predicates.is_empty()
             && replay::works(history, resolved, sessions, analysis.derived())
         {
             return true;

@@ -1,9 +1,9 @@
 //! Runs the history again, one transaction after the other.
 //!
 //! Idea: where the order of all versions is known, a transaction can run as soon as its session has come to it, every
-//! key has the version that it read, and for every key that it writes the version before is there and has no reader left.
-//! Running one never hinders another one that could run, so no choice is ever wrong: if all of them run, a serial order
-//! was found, and if not, there is none. This is the topological order of the dependency graph without building the graph.
+//! key has the version that it read, and for every key that it writes the version before is there and has no reader
+//! left. Running one never hinders another one that could run, so no choice is ever wrong: if all of them run, a serial
+//! order was found, and if not, there is none. This is the topological order of the dependency graph without the graph.
 //! Blind spot: predicates and real time are not looked at. Where versions have no known order, nothing is said.
 
 use crate::model::{History, KeyId, NONE, TxnId};

@@ -249,3 +249,12 @@ fn values_written_twice_are_unknown_only_if_read() {
     let (_, read_once) = read("w(1,5,0,0)\nw(1,5,1,1)\nr(1,5,2,2)\n").expect("a history");
     assert!(matches!(judge(&read_once, &Options::default()).valid, Verdict::Unknown(_)));
 }
+
+#[test]
+fn predicate_reads_among_lists_are_judged() {
+    let text = "{:type :ok, :process 0, :value [[:r y [1]]]}\n{:type :ok, :process 1, :value [[:rp :true {}]]}\n\
+                {:type :ok, :process 2, :value [[:append y 1]]}\n";
+    let (_, history) = read(text).expect("a history");
+    let report = judge(&history, &Options::default());
+    assert_eq!(report.valid, Verdict::Holds);
+}

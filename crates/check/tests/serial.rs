@@ -31,15 +31,18 @@ enum Damage {
     SeesLastTwice,
     /// The last two versions changed places.
     Swaps,
+    /// The next version takes the place of the last one.
+    SeesFuture,
 }
 
-fn damaged(versions: &[u32], damage: Damage) -> Vec<u32> {
+fn damaged(versions: &[u32], next: u32, damage: Damage) -> Vec<u32> {
     let mut seen = versions.to_vec();
     match (damage, seen.as_mut_slice()) {
         (Damage::MissesLast(count), _) => seen.truncate(versions.len().saturating_sub(count)),
         (Damage::SeesLastTwice, [.., before, last]) => *before = *last,
         (Damage::Swaps, [.., before, last]) => std::mem::swap(before, last),
-        (Damage::Nothing | Damage::SeesLastTwice | Damage::Swaps, _) => {}
+        (Damage::SeesFuture, [.., last]) => *last = next,
+        _ => {}
     }
     seen
 }
@@ -67,6 +70,7 @@ fn plans(most: usize, aborts: bool) -> impl Strategy<Value = Vec<Plan>> {
         1 => (1_usize..3).prop_map(Damage::MissesLast),
         1 => Just(Damage::SeesLastTwice),
         1 => Just(Damage::Swaps),
+        1 => Just(Damage::SeesFuture),
     ];
     let step = (0_u8..3, any::<bool>(), damage);
     let step = step.prop_map(|(key, write, damage)| Step { key, write, damage });
@@ -91,7 +95,7 @@ fn record(plans: &[Plan]) -> Vec<Recorded> {
                 versions.push(next);
                 steps.push((step.key, Ok(next)));
             } else {
-                steps.push((step.key, Err(damaged(versions, step.damage))));
+                steps.push((step.key, Err(damaged(versions, next + 1, step.damage))));
             }
         }
         if !plan.aborted {

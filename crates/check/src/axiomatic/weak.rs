@@ -155,7 +155,8 @@ pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
     all
 }
 
-/// Hands every order to `sink` that a transaction which matters forces. Causal: nothing is handed over if the causal order is cyclic.
+/// Hands every order to `sink` that a transaction which matters forces. Causal: nothing is handed over if the causal
+/// order is cyclic.
 fn collect<C: Collect>(
     context: &Context<'_>,
     written: &WrittenKeys,

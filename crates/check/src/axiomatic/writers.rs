@@ -23,8 +23,8 @@ pub(super) struct Writers {
     first_key: KeyId,
     /// Where the cells of each key begin.
     starts: Vec<usize>,
-    /// For each key first how many sessions write it, then its sessions (number, end of its writers counted from the first one of the key), then its
-    /// writers (index, transaction).
+    /// For each key first how many sessions write it, then its sessions (number, end of its writers counted from the
+    /// first one of the key), then its writers (index, transaction).
     cells: Vec<(u32, u32)>,
 }
 

@@ -1,7 +1,7 @@
 //! A value of EDN or JSON.
 //!
-//! Idea: a value is written as a row of [`Node`]s, every sequence and map before its parts, so that reading a file needs
-//! no memory per value: the row is used again for the next one. A [`Form`] looks at a part of the row.
+//! Idea: a value is written as a row of [`Node`]s, every sequence and map before its parts, so that reading a file
+//! needs no memory per value: the row is used again for the next one. A [`Form`] looks at a part of the row.
 
 use crate::model::{Atom, Symbols};
 

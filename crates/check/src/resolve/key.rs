@@ -122,7 +122,12 @@ impl<'a> Keys<'a> {
             if lists && matches!(what.kind, OpKind::Read | OpKind::Write) {
                 self.mark_stale(txn);
             }
-            last = Some((txn, op, what));
+            // What shows an own write is no news: the write still is what later reads must show.
+            let is_echo =
+                earlier.is_some_and(|(_, own)| own.kind.is_write() && own.value == what.value);
+            if !(is_echo && what.kind == OpKind::Read) {
+                last = Some((txn, op, what));
+            }
         }
     }
 
@@ -296,7 +301,9 @@ impl<'a> Keys<'a> {
         }
         match seen {
             Err(special) => self.set_special(txn, op, special),
-            Ok(write) if write.txn == txn => {}
+            // Its own append, which must have come before.
+            Ok(write) if write.txn == txn && write.op < op => {}
+            Ok(write) if write.txn == txn => self.mark_stale(txn),
             Ok(write) if self.aborted(write.txn) => self.set_special(txn, op, THIN_AIR),
             Ok(write) => self.set(txn, op, write),
         }

@@ -107,8 +107,8 @@ pub struct Resolved {
     pub seen: Vec<Seen>,
     /// Whether every read saw only transactions that stand before its own in the input.
     pub leads_forward: bool,
-    /// Whether some read of a transaction saw something else than it would have if the transactions had run one
-    /// after the other in the order of the input. Where every read saw only earlier ones, the other transactions know no
+    /// Whether some read of a transaction saw something else than it would have if the transactions had run one after
+    /// the other in the order of the input. Where every read saw only earlier ones, the other transactions know no
     /// write that is newer than what they read.
     pub stale: Vec<bool>,
     /// Whether a transaction counts: committed, or unknown and read from.

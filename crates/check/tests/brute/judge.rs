@@ -55,9 +55,10 @@ impl<'t> Judge<'t> {
                         && before.value != step.value
                     {
                         faults.internal = true;
-                        faults.own |= tiny.steps[..at].iter().any(|s| s.write && s.key == step.key)
-                            && before.write;
                     }
+                    let mut own = tiny.steps[..at].iter().rev();
+                    let own = own.find(|s| s.write && s.key == step.key);
+                    faults.own |= own.is_some_and(|own| own.value != step.value);
                     if let Some(before) = before
                         && before.write
                         && before.value == step.value
