@@ -58,12 +58,12 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 /// back. Only then is the graph built.
 pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
     let resolved = context.resolved;
-    let written = written_keys(context, level);
+    let basis = Basis::new(context, level, threads);
     if resolved.leads_forward {
         let parts = in_parts(context, level, threads, &|jobs: &Part| {
             let mut seen = Glance { possible: true, forward: true };
             let matters = |txn: TxnId| resolved.stale[txn as usize];
-            collect(context, &written, level, jobs, matters, &mut |order: Forced| {
+            collect(context, &basis, level, jobs, matters, &mut |order: Forced| {
                 seen.possible &= order.after != NONE;
                 seen.forward &= order.before < order.after;
                 seen.possible && seen.forward
@@ -81,7 +81,7 @@ pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
     let parts = in_parts(context, level, threads, &|jobs: &Part| {
         let mut edges = EdgeList::default();
         let mut possible = true;
-        collect(context, &written, level, jobs, |_| true, &mut |order: Forced| {
+        collect(context, &basis, level, jobs, |_| true, &mut |order: Forced| {
             possible &= order.after != NONE;
             edges.push(order.before, order.after);
             possible
@@ -136,19 +136,46 @@ impl Part {
     }
 }
 
-/// What the level asks of the writers; at the causal level nothing.
-fn written_keys(context: &Context<'_>, level: Weak) -> WrittenKeys {
-    match level {
-        Weak::ReadCommitted | Weak::ReadAtomic => WrittenKeys::new(context),
-        Weak::Causal => WrittenKeys::default(),
+/// What all shares of the work look at.
+#[derive(Default)]
+struct Basis {
+    /// Read committed and read atomic: the keys of each writer.
+    written: WrittenKeys,
+    /// Causal: the writers of each key.
+    writers: Writers,
+    /// Causal: the transactions in an order that follows the causal one; none if that is cyclic.
+    order: Vec<TxnId>,
+}
+
+impl Basis {
+    fn new(context: &Context<'_>, level: Weak, threads: usize) -> Basis {
+        match level {
+            Weak::ReadCommitted | Weak::ReadAtomic => {
+                Basis { written: WrittenKeys::new(context), ..Basis::default() }
+            }
+            Weak::Causal => Basis {
+                writers: Writers::new(context, threads),
+                order: causal_order(context),
+                ..Basis::default()
+            },
+        }
     }
+}
+
+fn causal_order(context: &Context<'_>) -> Vec<TxnId> {
+    let count = context.history.txns.len();
+    if context.resolved.leads_forward {
+        return (0..count as TxnId).collect();
+    }
+    let graph = Csr::new(count, &context.base_edges());
+    crate::graph::topological_order(&graph).unwrap_or_default()
 }
 
 /// All orders that the level forces.
 pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
     let mut all = Vec::new();
-    let written = written_keys(context, level);
-    collect(context, &written, level, &Part::whole(context), |_| true, &mut |order: Forced| {
+    let basis = Basis::new(context, level, 1);
+    collect(context, &basis, level, &Part::whole(context), |_| true, &mut |order: Forced| {
         all.push(order);
         true
     });
@@ -159,7 +186,7 @@ pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
 /// order is cyclic.
 fn collect<C: Collect>(
     context: &Context<'_>,
-    written: &WrittenKeys,
+    basis: &Basis,
     level: Weak,
     part: &Part,
     matters: impl Fn(TxnId) -> bool,
@@ -167,15 +194,15 @@ fn collect<C: Collect>(
 ) {
     match level {
         Weak::ReadCommitted => {
-            observed(context, written, true, part, matters, sink);
+            observed(context, &basis.written, true, part, matters, sink);
         }
         Weak::ReadAtomic => {
-            if observed(context, written, false, part, &matters, sink) && part.sessions {
+            if observed(context, &basis.written, false, part, &matters, sink) && part.sessions {
                 session_writers(context, matters, sink);
             }
         }
         Weak::Causal => {
-            causal(context, &part.keys, matters, sink);
+            causal(context, basis, &part.keys, matters, sink);
         }
     }
 }
@@ -264,18 +291,12 @@ const AHEAD: usize = 16;
 /// `keys` only count as knowledge.
 fn causal<C: Collect>(
     context: &Context<'_>,
+    basis: &Basis,
     keys: &Range<KeyId>,
     matters: impl Fn(TxnId) -> bool,
     sink: &mut C,
 ) -> bool {
-    let order = if context.resolved.leads_forward {
-        (0..context.history.txns.len() as TxnId).collect::<Vec<_>>()
-    } else {
-        let graph = Csr::new(context.history.txns.len(), &context.base_edges());
-        let Some(order) = crate::graph::topological_order(&graph) else { return true };
-        order
-    };
-    let writers = Writers::new(context, keys);
+    let Basis { writers, order, .. } = basis;
     let mut clocks = Clocks::new(context);
     for (at, &txn) in order.iter().enumerate() {
         if at % AHEAD == 0 {

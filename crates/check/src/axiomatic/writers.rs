@@ -6,7 +6,7 @@
 use super::context::Context;
 use crate::groups::{Groups, Keyed};
 use crate::model::{KeyId, NONE, TxnId};
-use std::ops::Range;
+use crate::shares::cut;
 
 /// A writer of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +17,9 @@ pub(super) struct Writer {
     pub txn: TxnId,
 }
 
-/// Writers of a range of keys.
-#[derive(Debug)]
+/// Writers of all keys.
+#[derive(Debug, Default)]
 pub(super) struct Writers {
-    first_key: KeyId,
     /// Where the cells of each key begin.
     starts: Vec<usize>,
     /// For each key first how many sessions write it, then its sessions (number, end of its writers counted from the
@@ -45,25 +44,24 @@ impl Keyed for Write {
 }
 
 impl Writers {
-    pub(super) fn new(context: &Context<'_>, keys: &Range<KeyId>) -> Writers {
+    pub(super) fn new(context: &Context<'_>, threads: usize) -> Writers {
         let history = context.history;
-        let entries = |_| {
+        let shares = threads.clamp(1, 1 + history.txns.len() / 4096);
+        let entries = |share: usize| {
+            let included = |txn: &TxnId| context.resolved.included[*txn as usize];
             let of_txn = |txn: TxnId| context.written_keys(txn).map(move |key| (key, (key, txn)));
-            context.included().flat_map(of_txn)
+            cut(history.txns.len(), share, shares).filter(included).flat_map(of_txn)
         };
-        let share = history.ops.len() * keys.len() / history.keys.len().max(1);
-        let groups = Groups::new(keys.clone(), share / 2, 1, entries);
+        let (keys, expected) = (history.keys.len(), history.ops.len() / 2);
+        let groups = Groups::new(0..keys as KeyId, expected, shares, entries);
         let expand = |(key, txn): (KeyId, TxnId)| Write {
             key,
             session: history.txns[txn as usize].session,
             index: context.sessions.index[txn as usize],
             txn,
         };
-        let mut writers = Writers {
-            first_key: keys.start,
-            starts: Vec::with_capacity(keys.len()),
-            cells: Vec::with_capacity(share / 2),
-        };
+        let mut writers =
+            Writers { starts: Vec::with_capacity(keys), cells: Vec::with_capacity(expected) };
         groups.for_each(0, 1, expand, |_, writes| writers.add_key(writes));
         writers
     }
@@ -94,14 +92,14 @@ impl Writers {
 
     /// Brings what concerns these keys into the cache, several of them at a time because nothing else happens here.
     pub(super) fn fetch(&self, keys: impl Iterator<Item = KeyId>) {
-        let sessions = |key: KeyId| self.cells[self.starts[(key - self.first_key) as usize]].0;
+        let sessions = |key: KeyId| self.cells[self.starts[key as usize]].0;
         std::hint::black_box(keys.fold(0, |all, key| all ^ sessions(key)));
     }
 
     /// The sessions that write a key, each with its writers in order.
     #[inline]
     pub(super) fn groups(&self, key: KeyId) -> impl Iterator<Item = (u32, Group<'_>)> + '_ {
-        let start = self.starts[(key - self.first_key) as usize];
+        let start = self.starts[key as usize];
         let sessions = self.cells[start].0 as usize;
         let (sessions, writers) = self.cells[start + 1..].split_at(sessions);
         let mut from = 0;
