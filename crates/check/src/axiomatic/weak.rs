@@ -301,7 +301,8 @@ fn causal<C: Collect>(
     for (at, &txn) in order.iter().enumerate() {
         if at % AHEAD == 0 {
             let soon = &order[at..order.len().min(at + AHEAD)];
-            let reads = soon.iter().flat_map(|txn| context.reads(*txn));
+            let reads =
+                soon.iter().filter(|txn| matters(**txn)).flat_map(|txn| context.reads(*txn));
             writers.fetch(reads.map(|read| read.key).filter(|key| keys.contains(key)));
         }
         if !context.resolved.included[txn as usize] {

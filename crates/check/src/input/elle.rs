@@ -11,8 +11,7 @@ use super::reader::{FormReader, Notation};
 use super::source::{InputError, Source};
 use crate::hash::WordMap;
 use crate::model::{
-    Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, Predicate, PredicateRead, Symbols,
-    Workload,
+    Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, Predicate, PredicateRead, Workload,
 };
 use std::io::Read;
 
@@ -60,36 +59,6 @@ struct Elle<'b> {
     clock: u64,
 }
 
-/// What a line says, where it says it.
-#[derive(Default)]
-struct Event<'t> {
-    kind: Option<Form<'t>>,
-    process: Option<Form<'t>>,
-    index: Option<Form<'t>>,
-    value: Option<Form<'t>>,
-    txn: Option<Form<'t>>,
-    f: Option<Form<'t>>,
-}
-
-impl<'t> Event<'t> {
-    fn new(form: Form<'t>, symbols: &Symbols) -> Option<Event<'t>> {
-        let mut event = Event::default();
-        for (name, value) in form.entries()? {
-            let field = match name.word(symbols) {
-                Some("type") => &mut event.kind,
-                Some("process") => &mut event.process,
-                Some("index") => &mut event.index,
-                Some("value") => &mut event.value,
-                Some("txn") => &mut event.txn,
-                Some("f") => &mut event.f,
-                _ => continue,
-            };
-            field.get_or_insert(value);
-        }
-        Some(event)
-    }
-}
-
 /// What a micro-operation does.
 #[derive(Clone, Copy, PartialEq)]
 enum Step {
@@ -109,26 +78,27 @@ fn limit(line: u64, error: &BuildError) -> InputError {
 
 impl Elle<'_> {
     fn event(&mut self, form: Form<'_>, line: u64) -> Result<(), InputError> {
+        const NAMES: [&str; 6] = ["type", "process", "index", "value", "txn", "f"];
         let symbols = self.builder.symbols();
-        let Some(event) = Event::new(form, symbols) else {
+        let Some([kind, process, index, value, txn, f]) = form.fields(NAMES, symbols) else {
             return syntax(line, "an operation, which is a map");
         };
         self.clock += 1;
-        let outcome = match event.kind.and_then(|kind| kind.word(symbols)) {
+        let outcome = match kind.and_then(|kind| kind.word(symbols)) {
             Some("invoke") => None,
             Some("ok") => Some(Outcome::Committed),
             Some("fail") => Some(Outcome::Aborted),
             Some("info") => Some(Outcome::Unknown),
             _ => return syntax(line, "a :type of :invoke, :ok, :fail or :info"),
         };
-        let process = event.process.and_then(Form::atom);
+        let process = process.and_then(Form::atom);
         if process.is_some_and(|name| name.as_int().is_none() && !name.is_nil()) {
             return Ok(());
         }
         let clock = self.clock;
-        let label = event.index.and_then(Form::int).unwrap_or(clock as i64 - 1);
-        let value = event.value.or(event.txn);
-        let f = event.f.and_then(|f| f.word(symbols));
+        let label = index.and_then(Form::int).unwrap_or(clock as i64 - 1);
+        let value = value.or(txn);
+        let f = f.and_then(|f| f.word(symbols));
         let process = process.filter(|name| !name.is_nil());
         if f == Some("init") {
             return if outcome == Some(Outcome::Committed) {

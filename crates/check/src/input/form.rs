@@ -70,6 +70,23 @@ impl<'t> Form<'t> {
         symbols.get(self.atom()?).map(|(_, text)| text)
     }
 
+    /// The values of a map under these names, found in one pass; of several under a name the first counts.
+    #[inline]
+    pub fn fields<const COUNT: usize>(
+        self,
+        names: [&str; COUNT],
+        symbols: &Symbols,
+    ) -> Option<[Option<Form<'t>>; COUNT]> {
+        let mut fields = [None; COUNT];
+        for (key, value) in self.entries()? {
+            let name = key.word(symbols);
+            if let Some(at) = names.iter().position(|known| name == Some(known)) {
+                fields[at].get_or_insert(value);
+            }
+        }
+        Some(fields)
+    }
+
     /// The value of a map under a name.
     pub fn get(self, symbols: &Symbols, name: &str) -> Option<Form<'t>> {
         let mut entries = self.entries()?;

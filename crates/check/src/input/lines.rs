@@ -10,7 +10,7 @@ use super::reader::{FormReader, Notation};
 use super::source::{InputError, Source};
 use crate::model::{
     Atom, BuildError, HistoryBuilder, KeyId, NO_TIME, OpKind, Outcome, Predicate, PredicateRead,
-    Symbols, Workload,
+    Workload,
 };
 use std::io::Read;
 
@@ -59,23 +59,6 @@ fn header(form: Form<'_>, builder: &mut HistoryBuilder, line: u64) -> Result<(),
     Ok(())
 }
 
-/// The fields of a transaction or operation that have names, in the order in which they were asked for.
-struct Fields<'t, const COUNT: usize>([Option<Form<'t>>; COUNT]);
-
-impl<'t, const COUNT: usize> Fields<'t, COUNT> {
-    /// Goes through a map once; of several values under a name the first counts.
-    fn new(form: Form<'t>, names: [&str; COUNT], symbols: &Symbols) -> Option<Fields<'t, COUNT>> {
-        let mut fields = [None; COUNT];
-        for (key, value) in form.entries()? {
-            let name = key.word(symbols);
-            if let Some(at) = names.iter().position(|known| name == Some(known)) {
-                fields[at].get_or_insert(value);
-            }
-        }
-        Some(Fields(fields))
-    }
-}
-
 fn transaction(
     form: Form<'_>,
     builder: &mut HistoryBuilder,
@@ -85,9 +68,7 @@ fn transaction(
     const SHAPE: &str = "a transaction {\"session\":…,\"ops\":[…]}";
     const NAMES: [&str; 6] = ["session", "txn", "ops", "outcome", "begin", "end"];
     let symbols = builder.symbols();
-    let Some(Fields([session, label, ops, outcome, begin, end])) =
-        Fields::new(form, NAMES, symbols)
-    else {
+    let Some([session, label, ops, outcome, begin, end]) = form.fields(NAMES, symbols) else {
         return syntax(line, SHAPE);
     };
     let Some(mut ops) = ops.and_then(Form::items) else { return syntax(line, SHAPE) };
@@ -120,9 +101,7 @@ fn operation(op: Form<'_>, builder: &mut HistoryBuilder, line: u64) -> Result<()
     let Some((first, about)) = op.entries().and_then(|mut entries| entries.next()) else {
         return syntax(line, SHAPE);
     };
-    let Some(Fields([value, list, number, sql])) =
-        Fields::new(op, ["v", "list", "n", "sql"], symbols)
-    else {
+    let Some([value, list, number, sql]) = op.fields(["v", "list", "n", "sql"], symbols) else {
         return syntax(line, SHAPE);
     };
     let kind = match first.word(symbols) {
