@@ -11,6 +11,7 @@ use anchorite_model::{Finding, Level, Origin, Signature};
 use anchorite_reduce::Shape;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
 use anchorite_target::Target;
+use anchorite_target::endpoint::without_password;
 use anyhow::Context;
 use clap::Args;
 
@@ -129,6 +130,7 @@ fn reduce(
         level,
         signature: subject.signature.clone(),
         origin: subject.origin.clone(),
+        on: &without_password(&arguments.on),
     };
     let effort =
         Effort { confirmations: arguments.confirm, time: arguments.time, ..Effort::default() };
@@ -162,7 +164,7 @@ fn reduce(
 
 /// The reduced case as the text of a `.case` file that says in its header what it is.
 fn described(finding: &Finding, shape: &Shape) -> String {
-    let mut case = finding.run.case.clone();
+    let mut case = finding.reduced_case();
     let mut say = |key: &str, value: String| case.header.other.push((key.to_owned(), value));
     let found = &finding.signature;
     say("found", format!("{}: {}", found.oracle, found.anomaly));
@@ -172,9 +174,6 @@ fn described(finding: &Finding, shape: &Shape) -> String {
     say("confirmed", format!("{} of {} runs", finding.confirmed.shown, finding.confirmed.runs));
     for contrast in &finding.contrast {
         say("contrast", format!("{}: {}", contrast.change, contrast.outcome));
-    }
-    if case.header.level.is_none() {
-        case.header.level = finding.run.level;
     }
     case.to_text()
 }

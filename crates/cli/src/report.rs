@@ -38,8 +38,9 @@ pub fn run(arguments: &ReportArgs) -> anyhow::Result<ExitCode> {
     let version = env!("CARGO_PKG_VERSION");
     let (paths, findings) = findings(&arguments.folder)?;
     let summary = summary(&arguments.folder)?;
+    let waiting = waiting(&arguments.folder);
     if let Some(file) = &arguments.html {
-        write(file, &finding::page(summary.as_ref(), &findings, version))?;
+        write(file, &finding::page(summary.as_ref(), &findings, waiting, version))?;
     }
     if let Some(file) = &arguments.md {
         let reports: Vec<String> =
@@ -54,7 +55,8 @@ pub fn run(arguments: &ReportArgs) -> anyhow::Result<ExitCode> {
         let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         let listed: Vec<(&Finding, &str)> =
             findings.iter().zip(files.iter().map(String::as_str)).collect();
-        output::print(&finding::overview(summary.as_ref(), &listed, &output::text_options()));
+        let options = output::text_options();
+        output::print(&finding::overview(summary.as_ref(), &listed, waiting, &options));
     }
     Ok(Exit::Fine.into())
 }
@@ -84,6 +86,13 @@ fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
         }
     }
     Ok(read)
+}
+
+/// How many suspects nobody has looked at yet.
+fn waiting(folder: &Path) -> u64 {
+    let suspects = std::fs::read_dir(folder.join("suspects")).into_iter().flatten().flatten();
+    let is_one = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "json");
+    suspects.map(|entry| entry.path()).filter(is_one).count() as u64
 }
 
 /// The hunt's numbers, where it wrote them down.

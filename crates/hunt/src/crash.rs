@@ -72,6 +72,8 @@ impl Noticed {
         let oracle = ORACLE.to_owned();
         let finding = Finding {
             fingerprint: fingerprint(&self.target, &reason),
+            title: String::new(),
+            on: String::new(),
             signature: Signature { oracle: oracle.clone(), anomaly, exception: None },
             known: None,
             origin: Origin::Generated { seed: self.seed, number },
@@ -112,6 +114,7 @@ fn unrun(case: Case, target: TargetInfo, level: Option<Level>, why: &str) -> Run
         target,
         level,
         sessions: Vec::new(),
+        settings: Vec::new(),
         blocking: BlockingKnowledge::Asked("nothing".to_owned()),
         events: Vec::new(),
         final_state: Vec::new(),

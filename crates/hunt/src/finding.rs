@@ -33,6 +33,8 @@ pub struct Suspect<'a> {
     pub signature: Option<Signature>,
     /// Where it came from.
     pub origin: Origin,
+    /// The target as `--on` named it, without any password.
+    pub on: &'a str,
 }
 
 /// How much to do for one suspect.
@@ -286,6 +288,8 @@ impl Question<'_> {
         let finding = Finding {
             known,
             fingerprint,
+            title: String::new(),
+            on: suspect.on.to_owned(),
             signature: self.wanted.clone(),
             origin: suspect.origin.clone(),
             original: suspect.case.clone(),

@@ -271,8 +271,8 @@ impl SelfTest<'_> {
         signature: &Signature,
     ) -> Result<bool, StageError> {
         let origin = Origin::File(case.name.clone());
-        let suspect =
-            Suspect { case, level: self.level, signature: Some(signature.clone()), origin };
+        let signature = Some(signature.clone());
+        let suspect = Suspect { case, level: self.level, signature, origin, on: "" };
         let mut fresh = FreshTables { target: self.target, options: self.options.clone() };
         let effort = Effort { confirmations: 1, contrasts: 0, ..Effort::default() };
         let known = known::built_in();

@@ -34,7 +34,7 @@ fn is_known(target: &dyn Target, trial: &Trial<'_>, case: &Case, level: Level) -
     let mut fast = Arena::new(target, options.clone()).expect("the target can be used");
     let mut fresh = FreshTables { target, options };
     let origin = Origin::Generated { seed: SEED, number: 0 };
-    let suspect = Suspect { case, level: Some(level), signature: None, origin };
+    let suspect = Suspect { case, level: Some(level), signature: None, origin, on: "" };
     let effort = Effort { confirmations: 2, contrasts: 0, ..Effort::default() };
     let known = known::built_in();
     match investigate(trial, &mut fast, &mut fresh, &suspect, &effort, known) {

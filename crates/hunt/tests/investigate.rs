@@ -135,6 +135,7 @@ fn an_investigation_ends_with_a_known_issue() {
             level: None,
             signature: None,
             origin: Origin::File("a test".to_owned()),
+            on: "",
         };
         let effort = Effort::default();
         let start = Instant::now();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Case, Judgement, Run, Signature};
+use crate::{Case, Judgement, Product, Run, Signature};
 
 /// A confirmed violation in its smallest form, complete in itself: it can be shown and replayed without
 /// the generator that made it.
@@ -10,6 +10,12 @@ use crate::{Case, Judgement, Run, Signature};
 pub struct Finding {
     /// Names the root cause as well as we can: two findings of one cause should share it.
     pub fingerprint: String,
+    /// What happens, in a few words (`DELETE waits, then deletes nothing`); empty in files of earlier releases.
+    #[serde(default)]
+    pub title: String,
+    /// The target as `--on` named it, without any password; empty where that is not known.
+    #[serde(default)]
+    pub on: String,
     /// What was found by whom.
     pub signature: Signature,
     /// The name of the known issue that it is, if it is one.
@@ -28,6 +34,51 @@ pub struct Finding {
     pub contrast: Vec<Contrast>,
     /// What the claim promises at this level, with its URL, and which exceptions were considered.
     pub claim: Vec<String>,
+}
+
+impl Finding {
+    /// The reduced case as a file that shows the finding without any option.
+    pub fn reduced_case(&self) -> Case {
+        self.as_it_ran(&self.run.case)
+    }
+
+    /// The case as it was found, as a file of the same kind.
+    pub fn original_case(&self) -> Case {
+        self.as_it_ran(&self.original)
+    }
+
+    /// The case with the level of its sessions and the products that understand it in its header.
+    fn as_it_ran(&self, case: &Case) -> Case {
+        let mut case = case.clone();
+        let mut levels = self.run.sessions.iter().map(|session| session.level);
+        // Sessions at different levels, or at the default, have what the case itself says.
+        if let Some(Some(first)) = levels.next()
+            && levels.all(|level| level == Some(first))
+        {
+            case.header.level = Some(first);
+            case.header.session_levels.clear();
+        }
+        // A crash may leave no sessions behind.
+        case.header.level = case.header.level.or(self.run.level);
+        if case.header.targets.is_empty() {
+            case.header.targets = speakers(self.run.target.product).to_vec();
+        }
+        if case.header.title.is_none() && !self.title.is_empty() {
+            case.header.title = Some(self.title.clone());
+        }
+        case
+    }
+}
+
+/// The products that speak the dialect of this one: a bug of one may show in another.
+const fn speakers(product: Product) -> &'static [Product] {
+    match product {
+        Product::Sqlite => &[Product::Sqlite],
+        Product::Mariadb | Product::Mysql | Product::Tidb => {
+            &[Product::Mariadb, Product::Mysql, Product::Tidb]
+        }
+        Product::Postgres | Product::Cockroach => &[Product::Postgres, Product::Cockroach],
+    }
 }
 
 /// Where a case came from.

@@ -42,6 +42,8 @@ pub struct HuntSummary {
     pub undecided_because: BTreeMap<String, u64>,
     /// Violations that did not show again when they were repeated on fresh tables.
     pub flaky: u64,
+    /// Suspected violations that nobody has looked at yet.
+    pub waiting: u64,
     /// What was confirmed, the known issues among it too.
     pub findings: Vec<FindingLine>,
     /// Known issues of these targets that no case showed although their own case was run.
@@ -83,6 +85,9 @@ pub struct VerdictCounts {
 pub struct FindingLine {
     /// Its fingerprint.
     pub fingerprint: String,
+    /// What happens, in a few words; empty where an earlier release wrote the finding.
+    #[serde(default)]
+    pub title: String,
     /// What was found by whom.
     pub signature: Signature,
     /// Where.
@@ -154,6 +159,23 @@ impl HuntSummary {
     /// Findings that are no known issues.
     pub fn new_findings(&self) -> impl Iterator<Item = &FindingLine> {
         self.findings.iter().filter(|finding| finding.known.is_none())
+    }
+
+    /// The known issues that showed, each once, with how often.
+    pub fn known_issues(&self) -> BTreeMap<&str, u64> {
+        let mut hits = BTreeMap::new();
+        for line in &self.findings {
+            if let Some(name) = &line.known {
+                *hits.entry(name.as_str()).or_default() += line.hits;
+            }
+        }
+        hits
+    }
+
+    /// Violations that are neither part of a finding, nor flaky, nor waiting: they were only counted.
+    pub fn only_counted(&self) -> u64 {
+        let hits: u64 = self.findings.iter().map(|line| line.hits).sum();
+        self.verdicts.violation.saturating_sub(hits + self.flaky + self.waiting)
     }
 
     /// Cases per second.

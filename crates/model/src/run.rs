@@ -210,6 +210,9 @@ pub struct Run {
     pub level: Option<Level>,
     /// The sessions, indexed like [`Case::sessions`].
     pub sessions: Vec<SessionInfo>,
+    /// The server's settings that have to do with isolation, as a session of the case reads them.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
     /// How blocking was known.
     pub blocking: BlockingKnowledge,
     /// What happened, in order.

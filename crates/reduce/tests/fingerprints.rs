@@ -52,6 +52,7 @@ fn run(case: Case, product: Product, level: Level) -> Run {
         sessions: sessions.collect(),
         target: TargetInfo { product, version: "10.11.19".to_owned(), variant: String::new() },
         level: Some(level),
+        settings: Vec::new(),
         blocking: BlockingKnowledge::Asked("a test".to_owned()),
         events,
         final_state: Vec::new(),

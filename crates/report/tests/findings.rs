@@ -2,7 +2,7 @@
 
 mod samples;
 
-use anchorite_model::{Finding, HuntSummary, Value};
+use anchorite_model::{Case, Finding, HuntSummary, Level, Product, Value};
 use anchorite_report::{Glyphs, Style, TextOptions, finding, hunt};
 use samples::finding::{MARKUP, crowd, hostile_finding, missed_row, quiet_hunt, skew};
 
@@ -21,7 +21,7 @@ fn a_markdown_report_with_differing_rows_and_a_known_issue() {
 
 #[test]
 fn a_page_of_a_campaign() {
-    let page = finding::page(Some(&samples::finding::hunt()), &[missed_row(), skew()], "0.1.0");
+    let page = finding::page(Some(&samples::finding::hunt()), &[missed_row(), skew()], 2, "0.1.0");
     insta::assert_snapshot!(without_style(&page));
 }
 
@@ -38,11 +38,39 @@ fn the_files_beside_a_finding() {
 }
 
 #[test]
+fn the_cases_of_a_finding_run_without_options() {
+    let mut finding = missed_row();
+    finding.on = "mariadb://root@127.0.0.1:3307/test".to_owned();
+    finding.title = "DELETE waits, then deletes nothing".to_owned();
+    for case in [finding.reduced_case(), finding.original_case()] {
+        let text = case.to_text();
+        let read = Case::parse("reduced", &text).expect("a case");
+        assert_eq!(read.header.level, Some(Level::ReadCommitted), "{text}");
+        assert!(read.header.targets.contains(&Product::Mariadb), "{text}");
+        assert_eq!(read.header.title.as_deref(), Some("DELETE waits, then deletes nothing"));
+        assert_eq!(read.steps.len(), 8);
+    }
+    let report = finding::markdown(&finding, "0.1.0");
+    let replay = "anchorite run reduced.case --on mariadb://root@127.0.0.1:3307/test --level rc";
+    assert!(report.contains(&format!("`{replay}`")), "{report}");
+    finding.signature.exception = Some("same-value-update".to_owned());
+    assert!(finding::markdown(&finding, "0.1.0").contains(&format!("`{replay} --strict`")));
+    // Sessions at levels of their own keep them.
+    finding.run.level = None;
+    finding.run.sessions[0].level = Some(Level::Serializable);
+    finding.run.case.header.session_levels = vec![("t1".to_owned(), Level::Serializable)];
+    let mixed = finding.reduced_case();
+    assert_eq!(mixed.level_of(0), Some(Level::Serializable));
+    assert_eq!(mixed.header.level, None);
+}
+
+#[test]
 fn an_overview_for_a_terminal() {
     let (first, second) = (missed_row(), skew());
     let listed =
         [(&first, "out/findings/a/finding.json"), (&second, "out/findings/b/finding.json")];
-    insta::assert_snapshot!(finding::overview(Some(&samples::finding::hunt()), &listed, &OPTIONS));
+    let hunt = samples::finding::hunt();
+    insta::assert_snapshot!(finding::overview(Some(&hunt), &listed, 2, &OPTIONS));
 }
 
 #[test]
@@ -53,6 +81,54 @@ fn a_hunt_for_people() {
 #[test]
 fn a_hunt_for_a_newcomer() {
     insta::assert_snapshot!(hunt::text(&quiet_hunt(), &OPTIONS));
+}
+
+#[test]
+fn only_a_hunt_that_saw_nothing_at_all_is_green() {
+    const GREEN: &str = "\u{1b}[32m";
+    let quiet = quiet_hunt();
+    let hunts = [
+        ("a known issue", HuntSummary { findings: known_only(), ..quiet.clone() }),
+        ("a suspect that waits", HuntSummary { waiting: 1, ..quiet.clone() }),
+        ("violations that a full disk swallowed", {
+            let verdicts = anchorite_model::VerdictCounts { violation: 9, ..quiet.verdicts };
+            let stopped = Some("no space left on the device".to_owned());
+            HuntSummary { verdicts, stopped, ..quiet.clone() }
+        }),
+        ("a server that crashed", HuntSummary { servers_lost: 1, ..quiet.clone() }),
+    ];
+    let options = TextOptions { style: Style::Ansi, ..OPTIONS };
+    assert!(hunt::text(&quiet, &options).contains(GREEN));
+    for (what, summary) in hunts {
+        let text = hunt::text(&summary, &options);
+        assert!(!text.contains(GREEN), "{what}:\n{text}");
+        assert!(!text.contains("No promise was seen broken"), "{what}:\n{text}");
+        let found = hunt::Found::of(&summary);
+        assert!(text.contains(&found.told()[1..]), "{what}:\n{text}");
+        let json: serde_json::Value = serde_json::from_str(&hunt::json(&summary, "0.1.0")).unwrap();
+        for (name, number) in
+            [("new", found.new), ("known", found.known), ("waiting", found.waiting)]
+        {
+            assert_eq!(json[name], number, "{what}: {name}");
+        }
+    }
+}
+
+/// One known bug with four findings.
+fn known_only() -> Vec<anchorite_model::FindingLine> {
+    let known = samples::finding::hunt().findings.remove(1);
+    assert!(known.known.is_some());
+    vec![known; 4]
+}
+
+#[test]
+fn four_findings_of_one_known_bug_are_one_known_issue() {
+    let summary = HuntSummary { findings: known_only(), ..quiet_hunt() };
+    assert_eq!(hunt::Found::of(&summary), hunt::Found { new: 0, known: 1, waiting: 0 });
+    let finding = skew();
+    let listed = [(&finding, "a"); 4];
+    let text = finding::overview(None, &listed, 0, &OPTIONS);
+    assert!(text.starts_with("No new findings, 1 known issue, none waiting to be looked at\n"));
 }
 
 #[test]
@@ -103,7 +179,7 @@ fn every_value_survives_its_file() {
 
 #[test]
 fn hostile_text_stays_text_on_the_page() {
-    let page = finding::page(None, &[hostile_finding(), crowd()], "0.1.0");
+    let page = finding::page(None, &[hostile_finding(), crowd()], 0, "0.1.0");
     let text = well_formed(&page);
     let document = roxmltree::Document::parse(&text);
     let document = document.expect("every element that is opened is ours and is closed");

@@ -218,6 +218,7 @@ pub(crate) fn blank_record(
         target: target.clone(),
         level: options.level.or(case.header.level),
         sessions: sessions.collect(),
+        settings: Vec::new(),
         blocking,
         events: Vec::new(),
         final_state: Vec::new(),

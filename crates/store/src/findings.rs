@@ -54,8 +54,8 @@ impl Findings {
         let path = folder.join(file_name(&finding.fingerprint));
         let mut files = vec![
             ("finding.json".to_owned(), to_json(&path, &Written { schema: SCHEMA, finding })?),
-            (REDUCED.to_owned(), finding.run.case.to_text()),
-            ("original.case".to_owned(), finding.original.to_text()),
+            (REDUCED.to_owned(), finding.reduced_case().to_text()),
+            ("original.case".to_owned(), finding.original_case().to_text()),
         ];
         files.extend_from_slice(pages);
         atomic::write_folder(&path, &files)?;
@@ -78,6 +78,7 @@ impl Findings {
     fn list(&mut self, finding: &Finding, folder: PathBuf) {
         let listed = FindingLine {
             fingerprint: finding.fingerprint.clone(),
+            title: finding.title.clone(),
             signature: finding.signature.clone(),
             known: finding.known.clone(),
             target: finding.run.target.clone(),

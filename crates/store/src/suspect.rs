@@ -54,7 +54,9 @@ impl Suspect {
 
     /// Writes it; the JSON file comes last and is what counts.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), StoreError> {
-        atomic::write(&file(folder, self.spot, "case"), self.case.to_text().as_bytes())?;
+        let mut case = self.case.clone();
+        case.header.level = self.level.or(case.header.level);
+        atomic::write(&file(folder, self.spot, "case"), case.to_text().as_bytes())?;
         atomic::write(&file(folder, self.spot, "md"), self.seen.as_bytes())?;
         write_json(&file(folder, self.spot, "json"), self)
     }

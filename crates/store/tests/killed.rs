@@ -65,6 +65,7 @@ fn finding(fingerprint: String) -> Finding {
         target: target(),
         level: None,
         sessions: Vec::new(),
+        settings: Vec::new(),
         blocking: BlockingKnowledge::Asked("the test".to_owned()),
         events: Vec::new(),
         final_state: vec![("t".to_owned(), rows)],
@@ -74,6 +75,8 @@ fn finding(fingerprint: String) -> Finding {
     };
     Finding {
         fingerprint,
+        title: String::new(),
+        on: String::new(),
         signature: signature(),
         known: None,
         origin: Origin::Generated { seed: 7, number: 1 },

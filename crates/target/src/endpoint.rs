@@ -57,6 +57,28 @@ impl Endpoint {
     }
 }
 
+/// A target as it may be written down and used again: a URL loses its password and keeps all else, any other text is
+/// what it was.
+pub fn without_password(on: &str) -> String {
+    let Some((scheme, rest)) = on.split_once("://") else { return on.to_owned() };
+    let (place, options) = match rest.split_once('?') {
+        Some((place, options)) => (place, options),
+        None => (rest, ""),
+    };
+    let (authority, database) = match place.find('/') {
+        Some(at) => place.split_at(at),
+        None => (place, ""),
+    };
+    let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let user = login.split(':').next().unwrap_or_default();
+    let user = if user.is_empty() { String::new() } else { format!("{user}@") };
+    let harmless = |option: &&str| !option.to_lowercase().contains("pass");
+    let options: Vec<&str> = options.split('&').filter(harmless).collect();
+    let options = options.join("&");
+    let options = if options.is_empty() { options } else { format!("?{options}") };
+    format!("{scheme}://{user}{address}{database}{options}")
+}
+
 fn split_port(address: &str) -> Result<(&str, Option<u16>), BadUrl> {
     let (host, port) = match address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, after)) => (host, after.strip_prefix(':')),
@@ -105,6 +127,25 @@ mod tests {
         assert_eq!((url.port, url.database.as_str()), (Some(3307), "db"));
         let url = Endpoint::parse("postgres://localhost").unwrap();
         assert_eq!((url.user.as_str(), url.port), ("", None));
+    }
+
+    #[test]
+    fn what_is_written_down_lacks_nothing_but_the_password() {
+        for (on, written) in [
+            ("mysql://root:s3cret@h:1/db", "mysql://root@h:1/db"),
+            ("mysql://ro%40ot:s%2F3@[::1]:3307", "mysql://ro%40ot@[::1]:3307"),
+            ("postgres://:s3cret@h/", "postgres://h/"),
+            ("postgres://a:s@cret@h/d?sslmode=require", "postgres://a@h/d?sslmode=require"),
+            ("postgres://h/d?password=s3cret&a=b", "postgres://h/d?a=b"),
+            ("mariadb@10.11", "mariadb@10.11"),
+            ("sqlite:wal", "sqlite:wal"),
+        ] {
+            assert_eq!(without_password(on), written);
+            let again =
+                |url: &str| Endpoint::parse(url).map(|e| (e.user, e.host, e.port, e.database));
+            assert_eq!(again(on).is_ok(), again(written).is_ok());
+            assert_eq!(again(on).ok(), again(written).ok());
+        }
     }
 
     #[test]

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anchorite_hunt::Keeper;
-use anchorite_model::Product;
 use anchorite_servers::{Options, Request, RunningServer, Silent, start};
-use anchorite_target::endpoint::Endpoint;
 use anchorite_target::{Target, open};
 
 use crate::server::ready;
@@ -56,12 +54,4 @@ impl Keeper for Kept {
         self.url = server.url();
         self.open()
     }
-}
-
-/// A target's name as it may be written down.
-pub fn without_password(name: &str) -> String {
-    if name.starts_with(Product::Sqlite.name()) {
-        return name.to_owned();
-    }
-    Endpoint::parse(name).map_or_else(|_| name.to_owned(), |endpoint| endpoint.to_string())
 }

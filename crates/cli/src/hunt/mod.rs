@@ -27,11 +27,12 @@ use anchorite_reduce::known::{self, KnownIssue};
 use anchorite_report::hunt as report;
 use anchorite_stage::{Asking, Limits, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
+use anchorite_target::endpoint::without_password;
 
 use self::arguments::Format;
 pub use self::arguments::{HuntArgs, duration};
 use self::audience::Live;
-use self::keeper::{Kept, without_password};
+use self::keeper::Kept;
 use self::recipe::WeightsFile;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;

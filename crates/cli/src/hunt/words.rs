@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anchorite_hunt::{Ended, HuntOptions, Tally};
 use anchorite_model::{FindingLine, HuntSummary, Level};
+use anchorite_report::hunt::Found;
 use anchorite_store::{Campaign, Past};
 
 /// What is done where, with the seed.
@@ -45,7 +46,7 @@ pub fn live(summary: &HuntSummary, time: Option<Duration>) -> String {
     let verdicts = &summary.verdicts;
     format!(
         "{}{of}: {} cases, {:.0}/s, {} commits, {aborts} aborts{by_class}, {} blocked, {} deadlocks, \
-         {} conflict shapes; {} pass, {} violation, {} allowed, {} undecided; {} findings",
+         {} conflict shapes; {} pass, {} violation, {} allowed, {} undecided; {}",
         span(elapsed),
         summary.cases,
         summary.cases_per_second(),
@@ -57,7 +58,7 @@ pub fn live(summary: &HuntSummary, time: Option<Duration>) -> String {
         verdicts.violation,
         verdicts.allowed,
         verdicts.undecided,
-        summary.findings.len(),
+        Found::of(summary).in_short(),
     )
 }
 

@@ -40,6 +40,8 @@ fn findings_folder(folder: &Path) -> String {
     let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
     let finding = Finding {
         fingerprint: "abc".to_owned(),
+        title: String::new(),
+        on: String::new(),
         signature: Signature { oracle: oracle.clone(), anomaly, exception: None },
         known: None,
         origin: Origin::File("G0.case".to_owned()),

@@ -61,6 +61,7 @@ impl Campaign<'_> {
                 level: place.level,
                 signature: Some(suspect.signature.clone()),
                 origin,
+                on: &quarry.on,
             };
             let (effort, known) = (&self.options.effort, &self.options.known);
             let outcome = Arena::new(target.as_ref(), options).and_then(|mut fast| {

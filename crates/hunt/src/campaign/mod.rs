@@ -245,6 +245,7 @@ impl<'a> Campaign<'a> {
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             places: self.quarries.iter().map(place).collect(),
             flaky: store.count(|fate| *fate == Fate::Flaky),
+            waiting: store.suspects(),
             findings: store.findings(),
             servers_lost: store.crashes(),
             folder: store.folder().map(|folder| folder.display().to_string()),

@@ -59,6 +59,7 @@ pub fn quiet_run(case: &Case) -> Run {
         },
         level: None,
         sessions: case.sessions.iter().map(session).collect(),
+        settings: Vec::new(),
         blocking: BlockingKnowledge::Asked("nobody".to_owned()),
         events: events.collect(),
         final_state: Vec::new(),

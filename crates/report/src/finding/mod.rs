@@ -21,9 +21,9 @@ use anchorite_model::Finding;
 
 pub use markdown::markdown;
 pub use overview::overview;
-pub use page::page;
+pub use page::{page, page_of_one};
 pub(crate) use words::{
-    anomaly as anomaly_told, on as target_argument, product_and_version as product_told,
+    again as target_argument, anomaly as anomaly_told, product_and_version as product_told,
 };
 pub use words::{remarks, title};
 
@@ -39,7 +39,7 @@ pub fn script(finding: &Finding, form: Form) -> Result<String, ExportError> {
 pub fn pages(finding: &Finding, version: &str) -> Vec<(String, String)> {
     let mut pages = vec![
         ("report.md".to_owned(), markdown(finding, version)),
-        ("report.html".to_owned(), page(None, std::slice::from_ref(finding), version)),
+        ("report.html".to_owned(), page_of_one(finding, version)),
     ];
     for (form, text) in scripts(finding) {
         let ending = match form {

@@ -5,19 +5,25 @@ use anchorite_model::{Finding, HuntSummary};
 use super::words::{because, deciding, rate, replay, title};
 use crate::TextOptions;
 use crate::escape::visible;
-use crate::hunt;
+use crate::hunt::{self, Found, capital};
 use crate::result::counted;
 use crate::style::{Ink, Line};
 use crate::text::{INDENT, Page, paint, prose};
 
-/// The list: each finding with the file that it was read from.
+/// The list: each finding with the file that it was read from, new ones first. `waiting` is how many suspects lie
+/// beside them.
 pub fn overview(
     summary: Option<&HuntSummary>,
     findings: &[(&Finding, &str)],
+    waiting: u64,
     options: &TextOptions,
 ) -> String {
     let page = Page::new(options);
-    let mut out = vec![Line::of(Ink::Title, counted(findings.len(), "finding", "findings"))];
+    let all: Vec<&Finding> = findings.iter().map(|(finding, _)| *finding).collect();
+    let heading = capital(&Found::among(&all, waiting).told());
+    let mut out = vec![Line::of(Ink::Title, heading)];
+    let mut findings = findings.to_vec();
+    findings.sort_by(|(a, _), (b, _)| a.known.cmp(&b.known));
     if let Some(summary) = summary {
         let told = summary.places.iter().map(hunt::place_told);
         for sentence in told.chain(hunt::told_in_sentences(summary)) {
@@ -27,7 +33,8 @@ pub fn overview(
     for (number, (finding, file)) in findings.iter().enumerate() {
         out.push(Line::default());
         let heading = format!("{}. {}", number + 1, title(finding));
-        out.extend(prose(Ink::Bad, &visible(&heading), page.prose));
+        let ink = if finding.known.is_some() { Ink::Warning } else { Ink::Bad };
+        out.extend(prose(ink, &visible(&heading), page.prose));
         let mut below = |ink, text: &str| {
             let lines = prose(ink, &visible(text), page.prose - 2 * INDENT);
             out.extend(lines.iter().map(|line| line.indented(2 * INDENT)));

@@ -9,20 +9,34 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use super::section::{linked, section};
 use super::words::{anomaly, product_and_version, rate, title};
 use crate::escape::visible;
-use crate::hunt::{place_told, told_in_sentences};
-use crate::result::{counted, level_label};
+use crate::hunt::{Found, capital, place_told, told_in_sentences};
+use crate::result::level_label;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page. `version` is Anchorite's own; `summary` is there where the campaign's numbers are known.
-pub fn page(summary: Option<&HuntSummary>, findings: &[Finding], version: &str) -> String {
+/// The page of one finding.
+pub fn page_of_one(finding: &Finding, version: &str) -> String {
+    page(None, std::slice::from_ref(finding), 0, version)
+}
+
+/// The page. `version` is Anchorite's own; `summary` is there where the campaign's numbers are known, `waiting` is how
+/// many suspects nobody has looked at yet.
+pub fn page(
+    summary: Option<&HuntSummary>,
+    findings: &[Finding],
+    waiting: u64,
+    version: &str,
+) -> String {
     let alone = match findings {
         [only] if summary.is_none() => Some(only),
         _ => None,
     };
     let heading = match alone {
         Some(finding) => title(finding),
-        None => counted(findings.len(), "finding", "findings"),
+        None => {
+            let all: Vec<&Finding> = findings.iter().collect();
+            capital(&Found::among(&all, waiting).told())
+        }
     };
     let page = markup! {
         (DOCTYPE)

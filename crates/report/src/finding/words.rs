@@ -127,18 +127,35 @@ pub(crate) fn origin(finding: &Finding) -> String {
 
 /// The command that shows it again.
 pub(crate) fn replay(finding: &Finding) -> String {
-    let run = &finding.run;
-    let level = run.level.map(|level| format!(" --level {}", level.short())).unwrap_or_default();
-    format!("anchorite run reduced.case --on {}{level}", on(&run.target))
+    // A documented exception is a finding only in the strict sense.
+    let strict = if finding.signature.exception.is_some() { " --strict" } else { "" };
+    let on = again(&finding.on, &finding.run.target);
+    format!("anchorite run reduced.case --on {on}{}{strict}", level_argument(finding))
+}
+
+fn level_argument(finding: &Finding) -> String {
+    let level = finding.run.level;
+    level.map(|level| format!(" --level {}", level.short())).unwrap_or_default()
+}
+
+/// Where to run it again: a server that somebody else runs by its own address, anything else by what it is.
+pub(crate) fn again(named: &str, target: &TargetInfo) -> String {
+    if !named.contains("://") {
+        return on(target);
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || ":/@._-%+,=".contains(c);
+    match named.chars().all(plain) {
+        true => named.to_owned(),
+        false => format!("'{}'", named.replace('\'', "'\\''")),
+    }
 }
 
 /// The command that hunts it again, where it was hunted.
 pub(crate) fn hunt_again(finding: &Finding) -> Option<String> {
-    let run = &finding.run;
-    let level = run.level.map(|level| format!(" --level {}", level.short())).unwrap_or_default();
+    let on = again(&finding.on, &finding.run.target);
     match finding.origin {
         Origin::Generated { seed, .. } => {
-            Some(format!("anchorite hunt --on {}{level} --seed {seed}", on(&run.target)))
+            Some(format!("anchorite hunt --on {on}{} --seed {seed}", level_argument(finding)))
         }
         Origin::File(_) => None,
     }
@@ -200,6 +217,24 @@ mod tests {
         assert_eq!(on(&postgres), "postgres@15");
         assert_eq!(on(&target(Product::Tidb, "8.0.11-TiDB-v8.5.0-gac41d7")), "tidb@8.5");
         assert_eq!(product_and_version(&target(Product::Tidb, "nightly")), "TiDB nightly");
+    }
+
+    #[test]
+    fn a_server_of_somebody_else_is_named_by_its_address() {
+        let target = TargetInfo {
+            product: Product::Mariadb,
+            version: "10.11.18-MariaDB".to_owned(),
+            variant: String::new(),
+        };
+        for (named, told) in [
+            ("mariadb://root@127.0.0.1:3307/test", "mariadb://root@127.0.0.1:3307/test"),
+            ("postgres://a@h/d?sslmode=require&x=1", "'postgres://a@h/d?sslmode=require&x=1'"),
+            ("mysql://o'b@[::1]:1", "'mysql://o'\\''b@[::1]:1'"),
+            ("mariadb", "mariadb@10.11"),
+            ("", "mariadb@10.11"),
+        ] {
+            assert_eq!(again(named, &target), told);
+        }
     }
 
     #[test]

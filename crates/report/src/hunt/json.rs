@@ -3,11 +3,13 @@
 use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
 use serde_json::{Map, Value as Json, json};
 
+use super::Found;
 use crate::json::target;
 
 /// The summary as one JSON document with a line end. `version` is Anchorite's own.
 pub fn json(summary: &HuntSummary, version: &str) -> String {
     let verdicts = summary.verdicts;
+    let found = Found::of(summary);
     let aborts: Map<String, Json> =
         summary.aborts.iter().map(|(class, n)| (class.name().to_owned(), json!(n))).collect();
     let document = json!({
@@ -35,6 +37,10 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
         "servers_lost": summary.servers_lost,
         "folder": summary.folder,
         "stopped": summary.stopped,
+        "new": found.new,
+        "known": found.known,
+        "waiting": found.waiting,
+        "only_counted": summary.only_counted(),
     });
     format!("{document}\n")
 }
@@ -51,6 +57,7 @@ fn finding(line: &FindingLine) -> Json {
         "hits": line.hits,
         "known": line.known,
         "file": line.file,
+        "title": line.title,
     })
 }
 

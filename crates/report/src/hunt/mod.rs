@@ -4,12 +4,15 @@
 //! see whether anything could have been found: how much ran, how much of it conflicted, and what the oracles
 //! said in all four values.
 
+mod found;
 mod json;
 mod junit;
 mod text;
 
 use anchorite_model::{HuntPlace, HuntSummary, Level};
 
+pub use found::Found;
+pub(crate) use found::capital;
 pub use json::json;
 pub use junit::junit;
 pub use text::text;
@@ -73,6 +76,11 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
         let most = summary.undecided_because.iter().max_by_key(|(_, count)| **count);
         let why = most.map(|(reason, _)| format!(", mostly because {reason}")).unwrap_or_default();
         told.push(format!("More than {UNDECIDED_PERCENT_MAX} % could not be judged{why}."));
+    }
+    let counted = summary.only_counted();
+    if counted > 0 {
+        let count = many(counted, "violation was", "violations were");
+        told.push(format!("{count} only counted: nobody has looked at them."));
     }
     if summary.flaky > 0 {
         let count = many(summary.flaky, "suspected violation", "suspected violations");

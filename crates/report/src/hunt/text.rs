@@ -3,11 +3,9 @@
 //! Idea: somebody who runs the first command of the README should understand what was done, what came out,
 //! where it lies and what to try next; the last line is the seed, so that it is never lost.
 
-use std::collections::BTreeMap;
-
 use anchorite_model::{FindingLine, HuntSummary, Level};
 
-use super::{many, place_told, told_in_sentences};
+use super::{Found, capital, many, place_told, told_in_sentences};
 use crate::TextOptions;
 use crate::escape::visible;
 use crate::finding::{anomaly_told, product_told, target_argument};
@@ -41,17 +39,22 @@ pub fn text(summary: &HuntSummary, options: &TextOptions) -> String {
 }
 
 fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
-    let known = summary.findings.iter().filter(|line| line.known.is_some()).count();
-    let new = summary.findings.len() - known;
+    let found = Found::of(summary);
+    let ink = match found {
+        Found { new: 1.., .. } => Ink::Bad,
+        _ if found.is_nothing() && is_clean(summary) => Ink::Good,
+        _ => Ink::Warning,
+    };
+    page.indented(ink, &format!("{}.", capital(&found.told())), out);
     if summary.cases == 0 {
         page.indented(Ink::Warning, "No case was run.", out);
-    } else if new == 0 {
-        page.indented(Ink::Good, "Nothing new: no promise was seen broken.", out);
+    } else if ink == Ink::Good {
+        page.indented(Ink::Good, "No promise was seen broken.", out);
     }
     for (i, line) in summary.new_findings().enumerate() {
         finding(i + 1, line, page, out);
     }
-    for (name, hits) in known_hits(summary) {
+    for (name, hits) in summary.known_issues() {
         let told = format!("Known issue {name}: seen {}.", many(hits, "time", "times"));
         page.indented(Ink::Plain, &visible(&told), out);
     }
@@ -62,15 +65,12 @@ fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
     }
 }
 
-/// The known issues, each once, with the hits of all findings that are it.
-fn known_hits(summary: &HuntSummary) -> BTreeMap<&str, u64> {
-    let mut hits = BTreeMap::new();
-    for line in &summary.findings {
-        if let Some(name) = &line.known {
-            *hits.entry(name.as_str()).or_default() += line.hits;
-        }
-    }
-    hits
+/// Whether the hunt looked at all that it saw, to its end.
+fn is_clean(summary: &HuntSummary) -> bool {
+    summary.cases > 0
+        && summary.verdicts.violation == 0
+        && summary.servers_lost == 0
+        && summary.stopped.is_none()
 }
 
 fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) {
@@ -112,7 +112,7 @@ fn next(summary: &HuntSummary, out: &mut Vec<Line>) {
         ideas.push(("anchorite hunt --on postgres".to_owned(), "another one"));
     }
     let on = match summary.places.first() {
-        Some(place) if !embedded => format!(" --on {}", target_argument(&place.target)),
+        Some(place) if !embedded => format!(" --on {}", target_argument(&place.on, &place.target)),
         _ => String::new(),
     };
     ideas

@@ -22,6 +22,7 @@ pub fn run(name: &str, product: Product, version: &str, sessions: &[&str]) -> Ru
                 level_read_back: String::new(),
             })
             .collect(),
+        settings: Vec::new(),
         blocking: BlockingKnowledge::Asked(String::new()),
         events: Vec::new(),
         final_state: Vec::new(),

@@ -71,6 +71,8 @@ pub fn missed_row() -> Finding {
     ]);
     Finding {
         fingerprint: "final-state-lost-write-3f2a91c0".to_owned(),
+        title: String::new(),
+        on: String::new(),
         signature: Signature {
             oracle: "final-state".to_owned(),
             anomaly: "lost-write".to_owned(),
@@ -255,6 +257,7 @@ pub fn hunt() -> HuntSummary {
     let finding = missed_row();
     let line = |known: Option<&str>| FindingLine {
         fingerprint: finding.fingerprint.clone(),
+        title: finding.title.clone(),
         signature: finding.signature.clone(),
         target: finding.run.target.clone(),
         level: finding.run.level,
@@ -282,6 +285,7 @@ pub fn hunt() -> HuntSummary {
         allowed_by: BTreeMap::from([("semi-consistent-read".to_owned(), 3_000)]),
         undecided_because: BTreeMap::from([("DDL ran in the middle".to_owned(), 100)]),
         flaky: 1,
+        waiting: 2,
         findings: vec![line(None), line(Some("MDEV-26642"))],
         known_gone: lines(&["MDEV-99999"]),
         servers_lost: 0,

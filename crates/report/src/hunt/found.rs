@@ -1,0 +1,86 @@
+//! The three numbers that say what was found: new, known, waiting.
+//!
+//! Idea: "nothing new" means something only beside how much is known and how much nobody has looked at yet, so the
+//! three are always told together, in these words, by every form.
+
+use anchorite_model::{Finding, HuntSummary};
+
+use super::grouped;
+
+/// How much was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Findings that are no known issue.
+    pub new: u64,
+    /// Known issues that showed, each counted once however many findings it has.
+    pub known: u64,
+    /// Suspected violations that nobody has looked at yet.
+    pub waiting: u64,
+}
+
+impl Found {
+    /// By a hunt.
+    pub fn of(summary: &HuntSummary) -> Self {
+        let new = summary.new_findings().count() as u64;
+        let known = summary.known_issues().len() as u64;
+        Self { new, known, waiting: summary.waiting }
+    }
+
+    /// In a folder: its findings, and how many suspects lie beside them.
+    pub fn among(findings: &[&Finding], waiting: u64) -> Self {
+        let mut names: Vec<&String> = findings.iter().filter_map(|f| f.known.as_ref()).collect();
+        let new = (findings.len() - names.len()) as u64;
+        names.sort_unstable();
+        names.dedup();
+        Self { new, known: names.len() as u64, waiting }
+    }
+
+    /// Whether there is nothing at all.
+    pub fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+
+    /// `1 new finding, 2 known issues, 3 waiting to be looked at`.
+    pub fn told(self) -> String {
+        let of = |count: u64, one: &str, more: &str| match count {
+            0 => format!("no {more}"),
+            1 => format!("1 {one}"),
+            _ => format!("{} {more}", grouped(count)),
+        };
+        let waiting = match self.waiting {
+            0 => "none waiting to be looked at".to_owned(),
+            count => format!("{} waiting to be looked at", grouped(count)),
+        };
+        format!(
+            "{}, {}, {waiting}",
+            of(self.new, "new finding", "new findings"),
+            of(self.known, "known issue", "known issues"),
+        )
+    }
+
+    /// `1 new, 2 known, 3 waiting`.
+    pub fn in_short(self) -> String {
+        format!("{} new, {} known, {} waiting", self.new, self.known, self.waiting)
+    }
+}
+
+/// A sentence's beginning.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_numbers_are_told_together() {
+        let none = Found::default();
+        assert_eq!(none.told(), "no new findings, no known issues, none waiting to be looked at");
+        let some = Found { new: 1, known: 1, waiting: 1_234 };
+        assert_eq!(some.told(), "1 new finding, 1 known issue, 1,234 waiting to be looked at");
+        assert_eq!(some.in_short(), "1 new, 1 known, 1234 waiting");
+        assert!(none.is_nothing() && !some.is_nothing());
+    }
+}
