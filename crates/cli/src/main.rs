@@ -1,11 +1,13 @@
 //! The `anchorite` command: reads the arguments, calls one function per subcommand, maps to exit codes.
 
 mod check;
+mod clean;
 mod exit;
 mod export;
 mod files;
 mod hunt;
 mod interrupt;
+mod leftovers;
 mod levels;
 mod oracles;
 mod output;
@@ -48,6 +50,8 @@ enum Command {
     Selftest(selftest::SelfTestArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
+    /// Show and drop what earlier runs left on a server
+    Clean(clean::CleanArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
     Check(check::CheckArgs),
 }
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         Command::Hunt(arguments) => hunt::run(&arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
+        Command::Clean(arguments) => clean::run(&arguments),
         Command::Check(arguments) => check::run(arguments),
     };
     result.unwrap_or_else(|error| exit::report(&error))

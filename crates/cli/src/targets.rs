@@ -7,6 +7,7 @@ use anchorite_target::postgres::Postgres;
 use anchorite_target::{OpenError, Target, open};
 
 use crate::exit::BadInput;
+use crate::leftovers;
 use crate::server::{self, Spinner};
 
 /// The target when none is given.
@@ -25,8 +26,8 @@ pub struct OpenTarget {
 impl OpenTarget {
     /// Opens what `--on` names: an embedded engine, a running server, or a private one.
     pub fn open(text: &str) -> anyhow::Result<Self> {
-        if text.contains("://") || text.starts_with(Product::Sqlite.name()) {
-            let target = open(text).map_err(told)?;
+        if let Some(target) = open_running(text)? {
+            leftovers::sweep_ended(target.as_ref());
             return Ok(Self { target, url: text.to_owned(), server: None });
         }
         let request: Request = text.parse()?;
@@ -50,6 +51,12 @@ impl OpenTarget {
             }
         }
     }
+}
+
+/// An embedded engine or a running server; `None` if the text names a private one.
+pub fn open_running(text: &str) -> anyhow::Result<Option<Box<dyn Target>>> {
+    let is_running = text.contains("://") || text.starts_with(Product::Sqlite.name());
+    is_running.then(|| open(text).map_err(told)).transpose()
 }
 
 fn told(error: OpenError) -> anyhow::Error {

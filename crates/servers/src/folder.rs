@@ -14,10 +14,11 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use anchorite_owner::Identity;
 use rustix::process::Signal;
 
 use crate::owner::Owner;
-use crate::process::{Identity, Life, Process, Watch, spawn};
+use crate::process::{Life, Process, Watch, spawn};
 use crate::source::container::Container;
 use crate::{Error, limits};
 

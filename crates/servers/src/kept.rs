@@ -9,11 +9,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anchorite_model::Product;
+use anchorite_owner::Identity;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{make_folder, user_folder};
 use crate::install::Runs;
-use crate::process::{Identity, Process};
+use crate::process::Process;
 use crate::source::container::Container;
 use crate::{Error, Request, RunningServer, family, folder};
 

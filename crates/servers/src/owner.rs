@@ -10,8 +10,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use anchorite_owner::{Identity, pid_namespace};
+
 use crate::folder::{RUNNING, remove};
-use crate::process::{Identity, Process};
+use crate::process::Process;
 use crate::source::container::Container;
 
 const PREFIX: &str = "anchorite-";
@@ -65,8 +67,8 @@ pub(crate) struct Owner {
 impl Owner {
     /// This process.
     pub(crate) fn us() -> io::Result<Self> {
-        let identity = Identity::of(std::process::id())
-            .ok_or_else(|| io::Error::other("/proc does not tell who we are"))?;
+        let identity =
+            Identity::us().ok_or_else(|| io::Error::other("/proc does not tell who we are"))?;
         Ok(Self { namespace: pid_namespace(), identity })
     }
 
@@ -86,13 +88,8 @@ impl Owner {
     }
 
     fn is_dead_here(self) -> bool {
-        self.namespace == pid_namespace() && !self.identity.is_alive()
+        self.namespace == pid_namespace() && self.identity.is_gone()
     }
-}
-
-/// The number of our PID namespace; 0 where the kernel does not say.
-fn pid_namespace() -> u64 {
-    fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino())
 }
 
 #[cfg(test)]

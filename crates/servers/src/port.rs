@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
-use crate::process::stat_field;
+use anchorite_owner::stat_field;
 
 /// Who listens on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,6 @@
 //! Trap: a change of user clears the parent-death signal; the standard library changes the user before it
 //! runs `pre_exec`, where the signal is set.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,6 +16,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use anchorite_owner::Identity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group,
@@ -174,56 +174,9 @@ impl Process {
     }
 }
 
-/// A process beyond doubt: its number and when it started (clock ticks since boot).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
-    /// The number.
-    pub pid: u32,
-    /// The start time.
-    pub started: u64,
-}
-
-impl Identity {
-    /// The identity of a running process; `None` if there is none, or only a zombie.
-    pub(crate) fn of(pid: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (_, rest) = stat.rsplit_once(')')?;
-        if rest.trim_start().starts_with(['Z', 'X']) {
-            return None;
-        }
-        Some(Self { pid, started: stat_field(&stat, 22)? })
-    }
-
-    /// Whether this very process still runs.
-    pub(crate) fn is_alive(self) -> bool {
-        Self::of(self.pid) == Some(self)
-    }
-}
-
-/// Numeric field `n` (1-based, as in the manual) of `/proc/PID/stat`; the name in field 2 may contain anything.
-pub(crate) fn stat_field(stat: &str, n: usize) -> Option<u64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(n.checked_sub(3)?)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stat_fields_survive_strange_names() {
-        let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 9";
-        assert_eq!(stat_field(stat, 4), Some(1));
-        assert_eq!(stat_field(stat, 5), Some(42));
-        assert_eq!(stat_field(stat, 22), Some(987_654));
-    }
-
-    #[test]
-    fn we_are_alive_and_an_older_namesake_is_not() {
-        let us = Identity::of(std::process::id()).unwrap();
-        assert!(us.is_alive());
-        assert!(!Identity { started: us.started + 1, ..us }.is_alive());
-    }
 
     #[test]
     fn a_child_ends_with_its_group_and_outlives_the_thread_that_asked_for_it() {

@@ -15,9 +15,10 @@ use std::time::Duration;
 use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
 
 use crate::endpoint::Endpoint;
+use crate::mark::{Mark, Marked};
+use crate::pg_marked;
 use crate::pg_session::PgSession;
 use crate::postgres::{dial, read_back, unsupported};
-use crate::schema_name::unique_schema_name;
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
     Wait, Watcher, execute,
@@ -110,7 +111,7 @@ impl Target for Cockroach {
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
-        let name = unique_schema_name();
+        let name = Mark::next().to_string();
         let create = format!("CREATE DATABASE {name}");
         execute(&mut admin, &create, HOUSEKEEPING_LIMIT).map_err(|error| TargetError::Prepare {
             target: self.info.to_string(),
@@ -123,6 +124,20 @@ impl Target for Cockroach {
             levels: self.levels.clone(),
             has_cluster_locks: self.has_cluster_locks,
         }))
+    }
+
+    fn marked(&self) -> Result<Vec<Marked>, TargetError> {
+        pg_marked::list(&self.endpoint, &self.info)
+    }
+
+    fn remove_marked(&self, marked: &Marked) -> Result<(), TargetError> {
+        pg_marked::remove(&self.endpoint, &self.info, marked)
+    }
+
+    fn uptime(&self) -> Option<Duration> {
+        let own = "(SELECT min(started_at) FROM crdb_internal.kv_node_status \
+                   WHERE node_id = crdb_internal.node_id())";
+        pg_marked::seconds_since(&self.endpoint, own)
     }
 }
 
@@ -201,8 +216,8 @@ impl Schema for CockroachSchema {
 impl Drop for CockroachSchema {
     fn drop(&mut self) {
         if let Ok(connection) = dial(&self.admin, &[]) {
-            let sql = format!("DROP DATABASE IF EXISTS {} CASCADE", self.endpoint.database);
-            let _ = execute(&mut PgSession::new(connection), &sql, HOUSEKEEPING_LIMIT);
+            let name = &self.endpoint.database;
+            let _ = pg_marked::drop_cascading(&mut PgSession::new(connection), name);
         }
     }
 }

@@ -16,16 +16,18 @@ pub mod cockroach;
 pub mod endpoint;
 mod innodb;
 mod mariadb;
+mod mark;
 mod mysql;
 pub mod mysql_family;
 mod mysql_wire;
 mod open;
 pub mod pg_isolation;
+mod pg_marked;
 pub mod pg_session;
 pub mod pg_wire;
 pub mod postgres;
 pub mod sabotage;
-mod schema_name;
+
 mod socket;
 pub mod sqlite;
 mod tidb;
@@ -37,6 +39,7 @@ use std::time::Duration;
 
 use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
 
+pub use mark::{Kind, Marked, Owner};
 pub use open::{OpenError, open};
 pub use upkeep::{PurgeProgress, PurgeQuestion, Upkeep};
 pub use wait::{await_answer, execute, execute_all, wait_readable};
@@ -98,6 +101,23 @@ pub trait Target: Send + Sync {
 
     /// Creates a schema of the run's own. Dropping the box drops the schema.
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError>;
+
+    /// Everything on the endpoint that carries our mark: made by this process, by others, or left by those that ended
+    /// without dropping it.
+    fn marked(&self) -> Result<Vec<Marked>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    /// Drops something that carries our mark. Whoever calls this has made sure that nobody uses it any more.
+    fn remove_marked(&self, marked: &Marked) -> Result<(), TargetError> {
+        let _ = marked;
+        Ok(())
+    }
+
+    /// How long the server has been running, asked now; `None` where it cannot be asked or does not tell.
+    fn uptime(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// A schema (database, file) that this run created and nobody else uses.

@@ -9,10 +9,11 @@
 use std::time::Duration;
 
 use crate::endpoint::Endpoint;
+use crate::mark::Mark;
+use crate::pg_marked::drop_database;
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
 use crate::postgres::{PgWatcher, Postgres, dial};
-use crate::schema_name::unique_schema_name;
 use crate::{TargetError, execute};
 
 const NAME: &str = "isolation_regression";
@@ -64,7 +65,7 @@ impl IsolationDatabase {
         let mut remark = None;
         let mut created = create(NAME);
         if created.as_ref().is_err_and(|error| error.code == "42P04") {
-            database.database = unique_schema_name();
+            database.database = Mark::next().to_string();
             remark = Some(format!(
                 "a database {NAME} exists already and is left alone: using {}",
                 database.database
@@ -75,6 +76,10 @@ impl IsolationDatabase {
             target: admin.to_string(),
             reason: format!("CREATE DATABASE: {}", error.message),
         })?;
+        let (name, mark) = (&database.database, Mark::next());
+        // Whoever finds the database after we were killed can tell by this whose it was.
+        let comment = format!("COMMENT ON DATABASE {name} IS '{mark}'");
+        let _ = execute(&mut session, &comment, HOUSEKEEPING_LIMIT);
         Ok(Self { admin, database, created: true, remark })
     }
 
@@ -99,13 +104,7 @@ impl Drop for IsolationDatabase {
             return;
         }
         if let Ok(connection) = dial(&self.admin, &[]) {
-            let name = &self.database.database;
-            let mut session = PgSession::new(connection);
-            let drop_with = |force| format!("DROP DATABASE IF EXISTS {name}{force}");
-            // WITH (FORCE) exists since version 13.
-            if execute(&mut session, &drop_with(" WITH (FORCE)"), HOUSEKEEPING_LIMIT).is_err() {
-                let _ = execute(&mut session, &drop_with(""), HOUSEKEEPING_LIMIT);
-            }
+            let _ = drop_database(&mut PgSession::new(connection), &self.database.database);
         }
     }
 }

@@ -14,9 +14,10 @@ use std::time::Duration;
 use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
 
 use crate::endpoint::Endpoint;
+use crate::mark::{Mark, Marked};
+use crate::pg_marked;
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
-use crate::schema_name::unique_schema_name;
 use crate::socket::{Card, come_closer};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
@@ -120,11 +121,23 @@ impl Target for Postgres {
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
-        let name = unique_schema_name();
+        let name = Mark::next().to_string();
         let schema = PgSchema { endpoint: self.endpoint.clone(), info: self.info.clone(), name };
         execute(&mut admin, &format!("CREATE SCHEMA {}", schema.name), HOUSEKEEPING_LIMIT)
             .map_err(|error| schema.cannot_prepare(&error))?;
         Ok(Box::new(schema))
+    }
+
+    fn marked(&self) -> Result<Vec<Marked>, TargetError> {
+        pg_marked::list(&self.endpoint, &self.info)
+    }
+
+    fn remove_marked(&self, marked: &Marked) -> Result<(), TargetError> {
+        pg_marked::remove(&self.endpoint, &self.info, marked)
+    }
+
+    fn uptime(&self) -> Option<Duration> {
+        pg_marked::seconds_since(&self.endpoint, "pg_postmaster_start_time()")
     }
 }
 
@@ -214,14 +227,7 @@ impl Schema for PgSchema {
 impl Drop for PgSchema {
     fn drop(&mut self) {
         if let Ok(connection) = dial(&self.endpoint, &[]) {
-            let mut admin = PgSession::new(connection);
-            // A session that is still in a transaction must not keep the schema alive.
-            let sql = format!(
-                "SET client_min_messages = error; SET lock_timeout = '10s'; \
-                 DROP SCHEMA IF EXISTS {} CASCADE",
-                self.name
-            );
-            let _ = execute(&mut admin, &sql, HOUSEKEEPING_LIMIT);
+            let _ = pg_marked::drop_schema(&mut PgSession::new(connection), &self.name);
         }
     }
 }

@@ -34,6 +34,7 @@ pub use self::arguments::{HuntArgs, duration};
 use self::audience::Live;
 use self::keeper::Kept;
 use self::recipe::WeightsFile;
+pub use self::words::span;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};

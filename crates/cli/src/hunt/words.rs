@@ -110,7 +110,7 @@ pub fn asides(ended: &Ended) -> Vec<String> {
 }
 
 /// `90 s`, `10 min`, `1 h 5 min`.
-fn span(time: Duration) -> String {
+pub fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, _) => format!("{seconds} s"),

@@ -6,6 +6,7 @@
 
 mod control;
 mod errors;
+mod marked;
 mod metadata;
 mod processlist;
 mod schema;
@@ -19,6 +20,7 @@ use anchorite_model::{Level, Product, TargetInfo};
 
 use crate::endpoint::Endpoint;
 use crate::mariadb::Mariadb;
+use crate::mark::Marked;
 use crate::mysql::Mysql;
 use crate::mysql_wire::{Connection, WireError, endpoint_port};
 use crate::socket::{Card, come_closer};
@@ -179,6 +181,21 @@ impl Target for Family {
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
         schema::create(&self.server)
+    }
+
+    fn marked(&self) -> Result<Vec<Marked>, TargetError> {
+        marked::list(&self.server)
+    }
+
+    fn remove_marked(&self, marked: &Marked) -> Result<(), TargetError> {
+        marked::remove(&self.server, &marked.name)
+    }
+
+    fn uptime(&self) -> Option<Duration> {
+        let mut connection = Connection::open(&self.server.endpoint).ok()?;
+        let answer = connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'", CONTROL_LIMIT).ok()?;
+        let seconds = text(rows(&answer, 0).first()?.get(1)?)?.parse().ok()?;
+        Some(Duration::from_secs(seconds))
     }
 }
 

@@ -6,20 +6,15 @@ use std::time::Duration;
 use anchorite_model::{DbError, Level};
 
 use super::session::{self, OpenConnections};
-use super::{CONTROL_LIMIT, Server, text};
+use super::{CONTROL_LIMIT, Server, marked, text};
+use crate::mark::Mark;
 use crate::mysql_wire::Connection;
-use crate::schema_name::unique_schema_name;
 use crate::{
     OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Watcher, execute,
 };
 
-/// How long dropping waits for the metadata locks of sessions that are just ending.
-const DROP_LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How long dropping may take altogether.
-const DROP_LIMIT: Duration = Duration::from_secs(30);
-
 pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetError> {
-    let name = unique_schema_name();
+    let name = Mark::next().to_string();
     let mut control = Connection::open(&server.endpoint)?;
     control
         .query(&format!("CREATE DATABASE {name}"), CONTROL_LIMIT)
@@ -98,17 +93,12 @@ impl Schema for FamilySchema {
     }
 }
 
-/// Ends what is left of the run's sessions, then drops the database. Nothing can be done about a failure
-/// here, and a server that is gone has no database to drop.
+/// Ends what is left of the run's sessions, then drops the database. Where that fails, because the server is away for
+/// instance, the name tells the next command whose it was.
 impl Drop for FamilySchema {
     fn drop(&mut self) {
         let Ok(mut control) = Connection::open(&self.server.endpoint) else { return };
         let left = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
-        for id in left {
-            let _ = control.query(&self.server.dialect.kill(id, false), CONTROL_LIMIT);
-        }
-        let limit = format!("SET SESSION lock_wait_timeout = {}", DROP_LOCK_WAIT.as_secs());
-        let _ = control.query(&limit, CONTROL_LIMIT);
-        let _ = control.query(&format!("DROP DATABASE IF EXISTS {}", self.name), DROP_LIMIT);
+        let _ = marked::drop_database(&self.server, &mut control, &self.name, left);
     }
 }

@@ -32,6 +32,7 @@
 mod board;
 mod error;
 mod holding;
+mod marked;
 mod schema;
 mod session;
 mod worker;
@@ -43,6 +44,7 @@ use std::path::PathBuf;
 
 use anchorite_model::{Level, Product, TargetInfo};
 
+use crate::mark::Marked;
 use crate::{Schema, Target, TargetError};
 
 /// How SQLite is set up, where that changes its behaviour.
@@ -115,6 +117,17 @@ impl Target for Sqlite {
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
         Ok(Box::new(schema::SqliteSchema::create(self.variant, self.info.clone())?))
+    }
+
+    fn marked(&self) -> Result<Vec<Marked>, TargetError> {
+        Ok(marked::list())
+    }
+
+    fn remove_marked(&self, marked: &Marked) -> Result<(), TargetError> {
+        marked::remove(marked).map_err(|error| TargetError::Prepare {
+            target: self.info.to_string(),
+            reason: format!("cannot remove {}: {error}", marked.name),
+        })
     }
 }
 

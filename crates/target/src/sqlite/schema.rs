@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::board::Board;
 use super::session::SqliteSession;
 use super::worker::Worker;
-use super::{Variant, folder_for_databases};
+use super::{Variant, marked};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Wait,
     Watcher, execute,
@@ -44,10 +44,7 @@ impl SqliteSchema {
     /// Makes the folder and the file.
     pub(super) fn create(variant: Variant, info: TargetInfo) -> Result<Self, TargetError> {
         let failed = |reason: String| TargetError::Prepare { target: info.to_string(), reason };
-        let folder = tempfile::Builder::new()
-            .prefix("anchorite-sqlite-")
-            .tempdir_in(folder_for_databases())
-            .map_err(|error| failed(error.to_string()))?;
+        let folder = marked::create().map_err(|error| failed(error.to_string()))?;
         let folder = Arc::new(Folder { folder });
         let name = folder.database().display().to_string();
         let board = Arc::new(Board::new(variant));

@@ -1,0 +1,199 @@
+//! `anchorite clean`: what earlier runs left on a server, by hand.
+//!
+//! Commands remove what runs of this machine left by themselves ([`crate::leftovers`]). Here is the rest: what runs of
+//! other machines left, of which only the age is known, and what earlier releases left, of which not even that is. What
+//! would be dropped is shown first. Nothing without our mark is ever touched, and nothing whose owner still runs.
+
+use std::io::{BufRead, IsTerminal};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anchorite_target::{Marked, Owner, Target};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::exit::{BadInput, Exit};
+use crate::hunt::{duration, span};
+use crate::output::{print, tell};
+use crate::targets;
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Runs drop what they create. One that is killed, or that loses its server, cannot; the next command on the same server
+makes up for it, where the owner was a process of this machine. The rest is for this command.
+
+Examples:
+  anchorite clean sqlite
+  anchorite clean mariadb://root@127.0.0.1:3306
+  anchorite clean postgres://postgres@db.example.org --older-than 2h --yes")]
+pub struct CleanArgs {
+    /// Where to look: a URL, or sqlite
+    #[arg(value_name = "TARGET")]
+    target: String,
+    /// Drop without asking
+    #[arg(long)]
+    yes: bool,
+    /// What runs of other machines made is dropped when it is older than this (90s, 10m, 1h, 24h)
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "24h")]
+    older_than: Duration,
+    /// Drop also what has no age: earlier releases wrote none into the name
+    #[arg(long)]
+    all: bool,
+    /// How to show the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// Something with our mark, and what is to become of it.
+struct Item {
+    marked: Marked,
+    /// Why it stays; `None` = it may go.
+    stays: Option<String>,
+    /// What became of it.
+    outcome: Option<Result<(), String>>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &CleanArgs) -> anyhow::Result<ExitCode> {
+    let target = targets::open_running(&arguments.target)?.ok_or_else(|| {
+        BadInput(format!(
+            "'{}' is a private server, which ends with its command: expected a URL or sqlite",
+            arguments.target
+        ))
+    })?;
+    let mut items: Vec<Item> = target.marked()?.into_iter().map(|m| arguments.judge(m)).collect();
+    items.sort_by(|a, b| a.marked.name.cmp(&b.marked.name));
+    let droppable = items.iter().filter(|item| item.stays.is_none()).count();
+    if arguments.format == Format::Text {
+        print(&list(target.as_ref(), &items));
+    }
+    let is_agreed = droppable > 0 && (arguments.yes || arguments.asks() && agrees(droppable)?);
+    if is_agreed {
+        drop_all(target.as_ref(), &mut items);
+    }
+    match arguments.format {
+        Format::Json => print(&format!("{}\n", document(target.as_ref(), &items))),
+        Format::Text => print(&told(&items, droppable, is_agreed)),
+    }
+    let has_failed = items.iter().any(|item| matches!(item.outcome, Some(Err(_))));
+    Ok(if has_failed { Exit::Target } else { Exit::Fine }.into())
+}
+
+impl CleanArgs {
+    /// Whether there is somebody to ask.
+    fn asks(&self) -> bool {
+        self.format == Format::Text && std::io::stdin().is_terminal()
+    }
+
+    fn judge(&self, marked: Marked) -> Item {
+        let stays = match (marked.owner, marked.age) {
+            (Owner::Ended, _) => None,
+            (Owner::Us | Owner::Running, _) => Some("its run goes on".to_owned()),
+            (Owner::Elsewhere | Owner::Unknown, Some(age)) if age >= self.older_than => None,
+            (Owner::Elsewhere | Owner::Unknown, Some(_)) => {
+                Some(format!("younger than {} (--older-than)", span(self.older_than)))
+            }
+            (Owner::Elsewhere | Owner::Unknown, None) if self.all => None,
+            (Owner::Elsewhere | Owner::Unknown, None) => {
+                Some("of unknown age (--all drops it)".to_owned())
+            }
+        };
+        Item { marked, stays, outcome: None }
+    }
+}
+
+/// Asks; anything but a yes is a no.
+fn agrees(count: usize) -> anyhow::Result<bool> {
+    tell(&format!("Drop {}? [y/N]", of_count(count)));
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(["y", "yes"].contains(&line.trim().to_lowercase().as_str()))
+}
+
+fn drop_all(target: &dyn Target, items: &mut [Item]) {
+    for item in items.iter_mut().filter(|item| item.stays.is_none()) {
+        let dropped = target.remove_marked(&item.marked);
+        item.outcome = Some(dropped.map_err(|error| error.to_string()));
+    }
+}
+
+fn list(target: &dyn Target, items: &[Item]) -> String {
+    if items.is_empty() {
+        return format!("Nothing of ours is left on {}.\n", target.info());
+    }
+    let mut text = format!("On {}:\n", target.info());
+    for Item { marked, stays, .. } in items {
+        let age = marked.age.map(|age| format!(", {} old", span(age))).unwrap_or_default();
+        let verdict = stays.as_ref().map_or("can go".to_owned(), |why| format!("stays: {why}"));
+        let (kind, owner) = (marked.kind.name(), owner_told(marked.owner));
+        text += &format!("  {kind} {} ({owner}{age}): {verdict}\n", marked.name);
+    }
+    text
+}
+
+fn told(items: &[Item], droppable: usize, is_agreed: bool) -> String {
+    if droppable == 0 {
+        return String::new();
+    }
+    if !is_agreed {
+        return format!("Nothing was dropped; --yes drops {}.\n", of_count(droppable));
+    }
+    let failures: Vec<String> = items
+        .iter()
+        .filter_map(|item| Some((item, item.outcome.as_ref()?.as_ref().err()?)))
+        .map(|(item, error)| format!("Could not drop {}: {error}\n", item.marked.name))
+        .collect();
+    format!("Dropped {}.\n{}", of_count(droppable - failures.len()), failures.concat())
+}
+
+fn document(target: &dyn Target, items: &[Item]) -> serde_json::Value {
+    let item = |item: &Item| {
+        let failure = item.outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
+        json!({
+            "kind": item.marked.kind.name(),
+            "name": item.marked.name,
+            "owner": owner_word(item.marked.owner),
+            "age_seconds": item.marked.age.map(|age| age.as_secs()),
+            "stays": item.stays,
+            "dropped": matches!(item.outcome, Some(Ok(()))),
+            "error": failure,
+        })
+    };
+    let info = target.info();
+    json!({
+        "anchorite": env!("CARGO_PKG_VERSION"),
+        "target": {"product": info.product.name(), "version": info.version},
+        "found": items.iter().map(item).collect::<serde_json::Value>(),
+    })
+}
+
+const fn owner_word(owner: Owner) -> &'static str {
+    match owner {
+        Owner::Us | Owner::Running => "running",
+        Owner::Ended => "ended",
+        Owner::Elsewhere => "elsewhere",
+        Owner::Unknown => "unknown",
+    }
+}
+
+const fn owner_told(owner: Owner) -> &'static str {
+    match owner {
+        Owner::Us | Owner::Running => "of a run that goes on",
+        Owner::Ended => "of a run that has ended",
+        Owner::Elsewhere => "of another machine, or from before a reboot",
+        Owner::Unknown => "of an earlier release",
+    }
+}
+
+fn of_count(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "leftover" } else { "leftovers" })
+}
