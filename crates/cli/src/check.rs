@@ -13,9 +13,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use crate::output::{is_coloured, progress_target};
 
 /// Files smaller than this are read without a progress bar.
 const PROGRESS_FROM: u64 = 8 << 20;
@@ -148,7 +150,7 @@ pub fn run(args: CheckArgs) -> Result<ExitCode> {
         let report = report::judge(&history, &options);
         judged.push((name, format, history, report));
     }
-    print(&args, &judged)?;
+    print(&args, &judged);
     Ok(exit_code(&judged))
 }
 
@@ -227,10 +229,11 @@ fn read(path: &Path, args: &CheckArgs) -> Result<(Format, History)> {
 /// A bar on standard error for large files, if somebody is looking.
 fn progress(file: &File, name: &str) -> ProgressBar {
     let size = file.metadata().map_or(0, |data| data.len());
-    if size < PROGRESS_FROM || !std::io::stderr().is_terminal() {
-        return ProgressBar::with_draw_target(Some(size), ProgressDrawTarget::hidden());
-    }
-    let bar = ProgressBar::new(size);
+    let target = match size < PROGRESS_FROM {
+        true => ProgressDrawTarget::hidden(),
+        false => progress_target(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(size), target);
     let template = "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
@@ -295,9 +298,8 @@ fn convert(args: &CheckArgs, target: Format) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(args: &CheckArgs, judged: &[(String, Format, History, Report)]) -> Result<()> {
-    let stdout = std::io::stdout();
-    let style = Style { colour: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none() };
+fn print(args: &CheckArgs, judged: &[(String, Format, History, Report)]) {
+    let style = Style { colour: is_coloured(&std::io::stdout()) };
     let text = match args.format {
         OutputFormat::Text => judged
             .iter()
@@ -328,10 +330,7 @@ fn print(args: &CheckArgs, judged: &[(String, Format, History, Report)]) -> Resu
             witness::html::page(&pages)
         }
     };
-    match stdout.lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
-    }
+    crate::output::print(&text);
 }
 
 /// 1 if a history is invalid, 4 if none could be judged, 0 otherwise.

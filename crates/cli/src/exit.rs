@@ -1,11 +1,14 @@
 //! Exit codes: what scripts can rely on.
 
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use anchorite_judge::ObserveError;
 use anchorite_stage::StageError;
 use anchorite_target::TargetError;
 use anchorite_target::endpoint::BadUrl;
+
+use crate::output::complain;
 
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub enum Exit {
     Target = 3,
     /// Nothing could be judged.
     NothingJudged = 4,
+    /// The disk is full: what was found could not be written down.
+    DiskFull = 5,
     /// Ctrl-C or SIGTERM; everything was cleaned up.
     Interrupted = 130,
 }
@@ -36,21 +41,29 @@ impl From<Exit> for ExitCode {
 pub struct BadInput(pub String);
 
 /// Says what went wrong, in one message, and chooses the exit code.
-#[expect(clippy::print_stderr, reason = "the one place where errors are told")]
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let exit = code_of(error);
     if exit == Exit::Interrupted {
-        eprintln!("anchorite: interrupted; everything that was started is stopped and removed");
+        complain("interrupted; everything that was started is stopped and removed");
     } else {
-        eprintln!("anchorite: {error:#}");
+        complain(&format!("{error:#}"));
     }
     exit.into()
+}
+
+/// Whether a write failed because there is no room: a full disk, a quota, or a limit on the size of files.
+pub fn is_disk_full(error: &io::Error) -> bool {
+    let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
+    full.contains(&error.kind())
 }
 
 fn code_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         if cause.is::<BadInput>() || cause.is::<BadUrl>() {
             return Exit::BadInput;
+        }
+        if cause.downcast_ref().is_some_and(is_disk_full) {
+            return Exit::DiskFull;
         }
         if let Some(ObserveError::Lost { .. }) = cause.downcast_ref() {
             return Exit::Target;

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anchorite_model::{Case, Finding, Run};
+use anchorite_model::{Case, Finding, Level, Run};
 use anchorite_report::export::{Form, Script as Export, export};
 use anchorite_report::finding;
 use anchorite_stage::{RunOptions, run_case};
 use clap::Args;
 
 use crate::exit::{BadInput, Exit};
-use crate::files::{finding_file, read};
+use crate::files::{finding_at, read};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::output;
@@ -36,9 +36,9 @@ written in submitted order, and mtr sends every statement without waiting for it
 Examples:
   anchorite export cases/bugs/MDEV-27992.case --to sql
   anchorite export cases/bugs/MDEV-27992.case --to mtr --on mariadb@10.11 > mdev_27992.test
-  anchorite export findings/3f2a/finding.json --to spec > bug.spec")]
+  anchorite export findings/3f2a --to spec > bug.spec")]
 pub struct ExportArgs {
-    /// A .case file, a PostgreSQL isolation .spec file, or a finding.json
+    /// A .case file, a PostgreSQL isolation .spec file, a finding.json, or the folder of a finding
     file: PathBuf,
     /// The form: sql, mtr, spec or comments
     #[arg(long = "to", value_name = "FORM")]
@@ -58,7 +58,7 @@ pub struct ExportArgs {
 pub fn run(arguments: &ExportArgs) -> anyhow::Result<ExitCode> {
     let subject = subject(arguments)?;
     let run = match &arguments.on {
-        Some(on) => Some(observe(on, arguments.level, subject.case())?),
+        Some(on) => Some(observe(on, arguments.level, &subject)?),
         None => None,
     };
     let script = match (&subject, &run) {
@@ -85,12 +85,20 @@ impl Subject {
             Self::Finding(finding) => &finding.run.case,
         }
     }
+
+    /// The level that a finding showed at; a case says its own.
+    fn level(&self) -> Option<Level> {
+        match self {
+            Self::Case(_) => None,
+            Self::Finding(finding) => finding.run.level,
+        }
+    }
 }
 
 fn subject(arguments: &ExportArgs) -> Result<Subject, BadInput> {
     let path = &arguments.file;
-    if path.extension().is_some_and(|ending| ending == "json") {
-        return finding_file(path).map(|finding| Subject::Finding(Box::new(finding)));
+    if let Some(finding) = finding_at(path)? {
+        return Ok(Subject::Finding(Box::new(finding)));
     }
     let case = one_of(path, read(path)?.cases(), arguments.permutation)?;
     Ok(Subject::Case(Box::new(case)))
@@ -111,16 +119,18 @@ fn one_of(path: &Path, mut cases: Vec<Case>, asked: Option<usize>) -> Result<Cas
     }
 }
 
-fn observe(on: &str, level: Option<LevelChoice>, case: &Case) -> anyhow::Result<Run> {
+fn observe(on: &str, level: Option<LevelChoice>, subject: &Subject) -> anyhow::Result<Run> {
     let interrupt = Interrupt::listen()?;
     let open = OpenTarget::open(on)?;
+    let level = level.or_else(|| subject.level().map(LevelChoice::One));
     let choices: Vec<LevelChoice> = level.into_iter().collect();
-    let levels = chosen(&choices, open.target.as_ref());
+    let levels = chosen(&choices, open.target.as_ref())?;
     let [level] = levels[..] else {
         return Err(BadInput("--level: expected one level for a script".to_owned()).into());
     };
     let flag = Arc::clone(&interrupt.flag);
     let options = RunOptions { level, interrupt: flag, ..RunOptions::default() };
-    let run = || run_case(open.target.as_ref(), case, &options).map_err(anyhow::Error::from);
+    let run =
+        || run_case(open.target.as_ref(), subject.case(), &options).map_err(anyhow::Error::from);
     interrupt.attend(run)
 }

@@ -49,6 +49,40 @@ fn parse_case(path: &Path, name: &str, text: &str) -> Result<Script, BadInput> {
     Ok(Script::Case(Box::new(case)))
 }
 
+/// The finding that a path leads to: a `finding.json`, or the folder of one. `None` for any other file.
+pub fn finding_at(path: &Path) -> Result<Option<Finding>, BadInput> {
+    if path.is_dir() {
+        let file = path.join("finding.json");
+        if !file.exists() {
+            return Err(no_finding_in(path));
+        }
+        return finding_file(&file).map(Some);
+    }
+    match path.extension().is_some_and(|ending| ending == "json") {
+        true => finding_file(path).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A folder that is no finding's may be the one that holds them.
+fn no_finding_in(folder: &Path) -> BadInput {
+    let inside = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).ok()?.flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.join("finding.json").exists()).min()
+    };
+    let example = inside(&folder.join("findings")).or_else(|| inside(folder));
+    let name = folder.display();
+    BadInput(match example {
+        Some(finding) => {
+            format!(
+                "{name}: holds several findings; name one of them, for instance {}",
+                finding.display()
+            )
+        }
+        None => format!("{name}: expected a file, or the folder of a finding (with finding.json)"),
+    })
+}
+
 /// Reads a `finding.json`: what the store writes beside it (the version of its layout) is passed over.
 pub fn finding_file(path: &Path) -> Result<Finding, BadInput> {
     let name = path.display();

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use anchorite_model::Level;
 use anchorite_model::level::UnknownLevel;
-use anchorite_target::Target;
+use anchorite_target::{Target, TargetError};
 
 /// One `--level` argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,18 +29,26 @@ impl FromStr for LevelChoice {
     }
 }
 
-/// The levels to set, in order; `None` = leave what the case or the target says.
-pub fn chosen(choices: &[LevelChoice], target: &dyn Target) -> Vec<Option<Level>> {
+/// The levels to set, in order; `None` = leave what the case or the target says. A level that the target does not
+/// have is a mistake of the command line: it is told before anything runs.
+pub fn chosen(
+    choices: &[LevelChoice],
+    target: &dyn Target,
+) -> Result<Vec<Option<Level>>, TargetError> {
+    let available = target.levels();
     let mut levels = Vec::new();
     for choice in choices {
         match choice {
             LevelChoice::Default => levels.push(None),
-            LevelChoice::All => levels.extend(target.levels().iter().copied().map(Some)),
-            LevelChoice::One(level) => levels.push(Some(*level)),
+            LevelChoice::All => levels.extend(available.iter().copied().map(Some)),
+            LevelChoice::One(level) if available.contains(level) => levels.push(Some(*level)),
+            LevelChoice::One(level) => {
+                return Err(TargetError::unsupported(target.info(), *level, available));
+            }
         }
     }
     if levels.is_empty() {
         levels.push(None);
     }
-    levels
+    Ok(levels)
 }

@@ -21,13 +21,23 @@ mod server;
 mod targets;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use signal_hook::consts::SIGXFSZ;
+
+use self::output::{Colour, Manners, behave};
 
 /// Finds out whether a SQL database keeps the isolation that it promises.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
 struct Cli {
+    /// Only results: no progress and no remarks on standard error
+    #[arg(long, global = true)]
+    quiet: bool,
+    /// When to colour
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
+    color: Colour,
     #[command(subcommand)]
     command: Command,
 }
@@ -57,7 +67,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = Cli::parse();
+    behave(Manners { quiet: cli.quiet, colour: cli.color });
+    // A write beyond the size that files may have (`ulimit -f`) shall be an error like a full disk, not the end.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    let result = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Reduce(arguments) => reduce::run(&arguments),

@@ -113,7 +113,7 @@ impl Prober<'_> {
         let default = self.default_level()?;
         let mut levels: Vec<Option<Level>> = Vec::new();
         let all = [LevelChoice::All];
-        for asked in chosen(if choices.is_empty() { &all } else { choices }, self.target) {
+        for asked in chosen(if choices.is_empty() { &all } else { choices }, self.target)? {
             // The same level under two names (`--level default --level rr`) is probed once.
             if !levels.iter().any(|level| level.or(default) == asked.or(default)) {
                 levels.push(asked);
@@ -215,7 +215,8 @@ fn levels_read_back(run: &Run) -> String {
 /// A bar on standard error; none where that is no terminal.
 fn progress(target: &TargetInfo, steps: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg}");
-    let bar = ProgressBar::new(steps as u64).with_prefix(target.to_string());
+    let bar = ProgressBar::with_draw_target(Some(steps as u64), output::progress_target());
+    let bar = bar.with_prefix(target.to_string());
     match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,

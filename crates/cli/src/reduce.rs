@@ -9,6 +9,7 @@ use anchorite_claims::Claims;
 use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
 use anchorite_model::{Finding, Level, Origin, Signature};
 use anchorite_reduce::Shape;
+use anchorite_report::hunt::many;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
 use anchorite_target::Target;
 use anchorite_target::endpoint::without_password;
@@ -16,12 +17,12 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::exit::{BadInput, Exit};
-use crate::files::{Script, read};
+use crate::files::{Script, finding_at, read};
 use crate::hunt::{duration, known_issues};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::oracles::{self, OracleChoice};
-use crate::output::{print, tell};
+use crate::output::{complain, print, tell};
 use crate::targets::{self, OpenTarget};
 
 /// Arguments of `reduce`.
@@ -83,13 +84,7 @@ pub fn run(arguments: &ReduceArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn read_subject(path: &Path) -> anyhow::Result<Subject> {
-    let file = if path.is_dir() { path.join("finding.json") } else { path.to_owned() };
-    let name = file.display().to_string();
-    if file.extension().is_some_and(|ending| ending == "json") {
-        let text =
-            std::fs::read_to_string(&file).map_err(|error| BadInput(format!("{name}: {error}")))?;
-        let finding: Finding = serde_json::from_str(&text)
-            .map_err(|error| BadInput(format!("{name}: expected a finding: {error}")))?;
+    if let Some(finding) = finding_at(path)? {
         return Ok(Subject {
             level: finding.run.level,
             case: finding.run.case,
@@ -97,7 +92,8 @@ fn read_subject(path: &Path) -> anyhow::Result<Subject> {
             origin: finding.origin,
         });
     }
-    match read(&file)? {
+    let name = path.display().to_string();
+    match read(path)? {
         Script::Case(case) => {
             Ok(Subject { case: *case, level: None, signature: None, origin: Origin::File(name) })
         }
@@ -115,7 +111,7 @@ fn reduce(
         Some(LevelChoice::All) => {
             return Err(BadInput("--level all: expected one level".to_owned()).into());
         }
-        Some(choice) => chosen(&[choice], target)[0],
+        Some(choice) => chosen(&[choice], target)?[0],
         None => subject.level,
     };
     let oracles = oracles::chosen(&arguments.oracle);
@@ -141,7 +137,8 @@ fn reduce(
     match outcome {
         Investigation::Confirmed { finding, shape, questions, complete } => {
             let rest = if complete { "" } else { ", stopped before the end" };
-            tell(&format!("{questions} questions, {seconds:.1} s{rest}"));
+            let questions = many(questions as u64, "question", "questions");
+            tell(&format!("{questions}, {seconds:.1} s{rest}"));
             let text = described(&finding, &shape);
             match &arguments.out {
                 None => print(&text),
@@ -152,11 +149,16 @@ fn reduce(
         }
         Investigation::Flaky(confirmed) => {
             let (shown, runs) = (confirmed.shown, confirmed.runs);
-            tell(&format!("flaky: it came out {shown} of {runs} times, so it cannot be reduced"));
+            complain(&format!(
+                "flaky: it came out {shown} of {runs} times, so it cannot be reduced"
+            ));
             Ok(Exit::NothingJudged.into())
         }
         Investigation::NotShownAgain { runs } => {
-            tell(&format!("nothing to reduce: no violation in {runs} runs"));
+            complain(&format!(
+                "nothing to reduce: no violation in {}",
+                many(runs.into(), "run", "runs")
+            ));
             Ok(Exit::Fine.into())
         }
     }

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 
 use anchorite_model::{Finding, HuntSummary};
 use anchorite_report::finding;
+use anyhow::Context;
 use clap::Args;
 
 use crate::exit::{BadInput, Exit};
 use crate::files::finding_file;
-use crate::output::{self, tell};
+use crate::output::{self, complain};
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
@@ -82,7 +83,7 @@ fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
             }
             // Half-written folders of a killed hunt have no finding in them.
             Err(_) if !path.exists() => {}
-            Err(error) => tell(&error.to_string()),
+            Err(error) => complain(&error.to_string()),
         }
     }
     Ok(read)
@@ -113,6 +114,5 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
         output::print(text);
         return Ok(());
     }
-    std::fs::write(file, text)
-        .map_err(|error| BadInput(format!("cannot write {}: {error}", file.display())).into())
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }

@@ -22,7 +22,7 @@ use crate::files::{Script, read};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::oracles::{self, OracleChoice};
-use crate::output::{self, tell};
+use crate::output::{self, complain, tell};
 use crate::targets::{self, OpenTarget};
 
 /// Arguments of `run`.
@@ -96,7 +96,7 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     outcome?;
     if results.is_empty() {
-        tell("nothing ran: no case is written for these targets");
+        complain("nothing ran: no case is written for these targets");
         return Ok(Exit::NothingJudged.into());
     }
     Ok(exit_for(&results).into())
@@ -148,7 +148,7 @@ impl Errand<'_> {
                 tell(&format!("skipped on {on}: {} is for {}", case.name, targets.join(", ")));
                 continue;
             }
-            for level in chosen(&self.arguments.level, target) {
+            for level in chosen(&self.arguments.level, target)? {
                 let options = RunOptions { level, ..self.options.clone() };
                 for _ in 0..self.arguments.repeat {
                     results.push(self.try_case(target, &case, &options)?);

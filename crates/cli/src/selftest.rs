@@ -99,7 +99,7 @@ fn test(
     let cases: Vec<Case> =
         (0..arguments.cases).map(|number| case(&recipe, arguments.seed, number)).collect();
     let jobs = arguments.jobs.unwrap_or_else(|| 2 * anchorite_hunt::processors());
-    for level in chosen(&arguments.level, target) {
+    for level in chosen(&arguments.level, target)? {
         let bar = progress(&target.info().to_string());
         let test = SelfTest {
             target,
@@ -137,7 +137,8 @@ fn exit_of(findings: &[Findings]) -> Exit {
 /// A bar on standard error; none where that is no terminal.
 fn progress(target: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} runs, {msg}");
-    let bar = ProgressBar::new(0).with_prefix(target.to_owned());
+    let bar = ProgressBar::with_draw_target(Some(0), output::progress_target());
+    let bar = bar.with_prefix(target.to_owned());
     match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anchorite_hunt::selftest::{Findings, Honest, Planted};
 use anchorite_model::TargetInfo;
+use anchorite_report::hunt::many;
 use serde_json::{Value as Json, json};
 
 /// The matrix as one JSON document.
@@ -75,7 +76,7 @@ pub fn text(findings: &[Findings], seed: u64) -> String {
 
 fn table(found: &Findings, seed: u64, out: &mut String) {
     for honest in &found.honest {
-        let (oracle, cases) = (honest.oracle, honest.cases);
+        let oracle = honest.oracle;
         line(out, &format!("\n{oracle} on {} at {}, seed {seed}\n", found.target, found.level));
         line(out, "  sabotage              found/planted  recall  first at case");
         let lines = found.planted.iter().filter(|line| line.oracle == oracle);
@@ -89,9 +90,12 @@ fn table(found: &Findings, seed: u64, out: &mut String) {
         line(
             out,
             &format!(
-                "  without sabotage: {cases} cases, {} false alarms, {} known issues, {} allowed by the \
-                 vendor's documentation, {} undecided",
-                honest.false_alarms, honest.known, honest.allowed, honest.undecided
+                "  without sabotage: {}, {}, {}, {} allowed by the vendor's documentation, {} undecided",
+                many(honest.cases, "case", "cases"),
+                many(honest.false_alarms, "false alarm", "false alarms"),
+                many(honest.known, "known issue", "known issues"),
+                honest.allowed,
+                honest.undecided
             ),
         );
         if let Some((number, because)) = &honest.first_false_alarm {
@@ -109,7 +113,7 @@ fn line(out: &mut String, text: &str) {
 fn row(line: &Planted) -> String {
     let share = format!("{}/{}", line.found, line.planted);
     let recall = match line.planted {
-        0 => "never".to_owned(),
+        0 => "-".to_owned(),
         planted => format!("{} %", line.found * 100 / planted),
     };
     let first = line.first_found_at_case.map_or_else(|| "-".to_owned(), |n| n.to_string());
@@ -128,6 +132,7 @@ fn verdict(honest: &Honest, declared: &[&Planted]) -> String {
     let never = names(&|line| line.planted == 0);
     let found = declared.len() - missed.len() - never.len();
     let mut sentence = match (honest.false_alarms, missed.is_empty()) {
+        (0, true) if found == 1 => "good: 1 kind of fault was planted, and found".to_owned(),
         (0, true) => format!("good: {found} kinds of faults were planted and all of them found"),
         (0, false) => format!("FAILED: never found: {}", missed.join(", ")),
         (_, true) => "FAILED: honest runs were called violations".to_owned(),
@@ -137,4 +142,31 @@ fn verdict(honest: &Honest, declared: &[&Planted]) -> String {
         let _ = write!(sentence, "; never had an effect here: {}", never.join(", "));
     }
     sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anchorite_judge::Oracle;
+    use anchorite_target::sabotage::Sabotage;
+
+    #[test]
+    fn what_could_not_be_planted_has_no_recall() {
+        let planted = |planted, found| Planted {
+            oracle: Oracle::FinalState,
+            sabotage: Sabotage::ALL[0],
+            declared: true,
+            planted,
+            found,
+            allowed: 0,
+            undecided: 0,
+            first_found_at_case: None,
+            first_missed_at_case: None,
+        };
+        let words = |line: &Planted| {
+            row(line).split_whitespace().skip(1).take(3).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(words(&planted(0, 0)), ["0/0", "-", "-"]);
+        assert_eq!(words(&planted(4, 3)), ["3/4", "75", "%"]);
+    }
 }

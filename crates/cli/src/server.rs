@@ -18,12 +18,12 @@ use anchorite_target::endpoint::Endpoint as Address;
 use anchorite_target::open;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::exit::Exit;
-use crate::output::{print, tell};
+use crate::output::{complain, is_coloured, print, progress_target, tell};
 
 /// How long one wait for the end of a server lasts before its end is looked for again.
 const WAIT_SLICE: Duration = Duration::from_secs(3600);
@@ -105,7 +105,7 @@ pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
     };
     result.or_else(|error| match error.downcast_ref::<Error>() {
         Some(cause) => {
-            tell(&format!("{error:#}"));
+            complain(&format!("{error:#}"));
             Ok(exit_of(cause).into())
         }
         None => Err(error),
@@ -294,8 +294,12 @@ impl Spinner {
     /// Begins to turn.
     pub fn new() -> Self {
         let bar = ProgressBar::new_spinner();
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {wide_msg:.dim}") {
+        bar.set_draw_target(progress_target());
+        let template = match is_coloured(&std::io::stderr()) {
+            true => "{spinner} {prefix} {wide_msg:.dim}",
+            false => "{spinner} {prefix} {wide_msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(120));

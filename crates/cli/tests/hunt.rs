@@ -152,6 +152,8 @@ fn an_interrupted_hunt_ends_with_its_summary_and_can_be_resumed() {
         text.contains("Ended early: it was interrupted") && text.ends_with("seed 3\n"),
         "{text}"
     );
+    let hint = "to go on: anchorite hunt --out out --resume";
+    assert!(stderr(&output).contains(hint), "{}", stderr(&output));
     let output =
         run(folder.path(), &["--out", "out", "--resume", "--cases", "40", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -60,12 +60,14 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a case.
-    pub fn count(&mut self, tried: &Tried) {
+    /// Counts a case; with `strict`, documented exceptions are violations.
+    pub fn count(&mut self, tried: &Tried, strict: bool) {
         self.count_run(&tried.run);
         for judgement in &tried.judgements {
-            self.verdicts.count(&judgement.verdict);
-            match &judgement.verdict {
+            let verdict = judgement.verdict.clone();
+            let verdict = if strict { verdict.strictly() } else { verdict };
+            self.verdicts.count(&verdict);
+            match &verdict {
                 Verdict::Pass | Verdict::Violation { .. } => {}
                 Verdict::Allowed { exception, .. } => raise(&mut self.exceptions, exception, 1),
                 Verdict::Undecided { reason } => raise(&mut self.reasons, reason, 1),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anchorite_claims::Claims;
+use anchorite_model::nearest::did_you_mean;
 use anchorite_model::{Case, Judgement, Run};
 
 use crate::final_state;
@@ -47,7 +48,10 @@ impl fmt::Display for Oracle {
 
 /// A text that names no oracle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown oracle '{0}': expected final-state, all or none")]
+#[error(
+    "unknown oracle '{0}': expected final-state, all or none{hint}",
+    hint = did_you_mean(.0, Oracle::ALL.into_iter().map(Oracle::name).chain(["all", "none", "crash"]))
+)]
 pub struct UnknownOracle(pub String);
 
 impl FromStr for Oracle {

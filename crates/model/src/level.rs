@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::nearest::did_you_mean;
+
 /// The isolation level that a session is asked to run at.
 ///
 /// What a level *promises* differs between products and is data (`claims/`), not code.
@@ -70,9 +72,22 @@ impl fmt::Display for Level {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown isolation level '{0}': expected ru, rc, rr, si or ser, \
-     or read uncommitted, read committed, repeatable read, snapshot, serializable"
+     or read uncommitted, read committed, repeatable read, snapshot, serializable{hint}",
+    hint = hint(.0)
 )]
 pub struct UnknownLevel(pub String);
+
+/// The words of the command line that name no single level belong to what can be meant.
+fn hint(text: &str) -> String {
+    let names = Level::ALL.into_iter().flat_map(|level| [level.name(), level.short()]);
+    did_you_mean(&spaced(text), names.chain(["default", "all"]))
+}
+
+/// A name with single blanks, however its words are joined.
+fn spaced(text: &str) -> String {
+    let words = text.to_lowercase().replace(['-', '_'], " ");
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
 
 impl FromStr for Level {
     type Err = UnknownLevel;
@@ -80,10 +95,7 @@ impl FromStr for Level {
     /// Accepts the short forms, the standard's names and the spellings that servers answer with
     /// (`REPEATABLE-READ`, `repeatable_read`), in any case.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let plain: String =
-            text.trim().chars().map(|c| if c == '-' || c == '_' { ' ' } else { c }).collect();
-        let words = plain.to_lowercase();
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = spaced(text);
         Self::ALL
             .into_iter()
             .find(|level| words == level.name() || words == level.short())
@@ -106,5 +118,18 @@ mod tests {
             }
         }
         assert!("chaos".parse::<Level>().is_err());
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_level_that_was_meant() {
+        for (text, meant) in [
+            ("read-comitted", "; did you mean read committed?"),
+            ("Serialisable", "; did you mean serializable?"),
+            ("al", ""),
+            ("alll", "; did you mean all?"),
+        ] {
+            let told = text.parse::<Level>().unwrap_err().to_string();
+            assert!(told.ends_with(&format!("serializable{meant}")), "{told}");
+        }
     }
 }

@@ -10,6 +10,7 @@ pub mod case;
 pub mod finding;
 pub mod hunt;
 pub mod level;
+pub mod nearest;
 pub mod product;
 pub mod run;
 pub mod spec;

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::nearest::did_you_mean;
+
 /// A database product, as opposed to one running server of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Product {
@@ -38,6 +40,11 @@ impl Product {
             Self::Cockroach => "cockroach",
         }
     }
+
+    /// What a misspelt name was probably meant to be, as the end of a message; empty where nothing is near.
+    pub fn hint(name: &str) -> String {
+        did_you_mean(name, Self::ALL.into_iter().map(Self::name))
+    }
 }
 
 impl fmt::Display for Product {
@@ -48,7 +55,10 @@ impl fmt::Display for Product {
 
 /// A text that names no product.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown product '{0}': expected sqlite, mariadb, mysql, postgres, tidb or cockroach")]
+#[error(
+    "unknown product '{0}': expected sqlite, mariadb, mysql, postgres, tidb or cockroach{hint}",
+    hint = Product::hint(.0)
+)]
 pub struct UnknownProduct(pub String);
 
 impl FromStr for Product {

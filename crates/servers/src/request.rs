@@ -60,8 +60,9 @@ impl FromStr for Request {
             );
         }
         let product: Product = name.parse().map_err(|_| {
-            bad("expected mariadb, mysql, postgres, tidb or cockroach, with an optional @VERSION"
-                .to_owned())
+            let expected =
+                "expected mariadb, mysql, postgres, tidb or cockroach, with an optional @VERSION";
+            bad(format!("{expected}{}", Product::hint(name)))
         })?;
         if product == Product::Sqlite {
             return Err(bad("sqlite runs inside the program and needs no server".to_owned()));

@@ -18,7 +18,7 @@ use crate::endpoint::Endpoint;
 use crate::mark::{Mark, Marked};
 use crate::pg_marked;
 use crate::pg_session::PgSession;
-use crate::postgres::{dial, read_back, unsupported};
+use crate::postgres::{dial, read_back};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
     Wait, Watcher, execute,
@@ -176,7 +176,7 @@ impl Schema for CockroachSchema {
         {
             // Known not to be had, as opposed to a level that was there when we connected.
             if !self.levels.contains(&asked) {
-                return Err(unsupported(&self.info, asked, &self.levels));
+                return Err(TargetError::unsupported(&self.info, asked, &self.levels));
             }
             let target = self.info.to_string();
             return Err(TargetError::LevelMismatch { target, asked, read_back: level_read_back });

@@ -91,6 +91,14 @@ pub enum TargetError {
     },
 }
 
+impl TargetError {
+    /// The error for a level that a target does not have.
+    pub fn unsupported(info: &TargetInfo, level: Level, available: &[Level]) -> Self {
+        let names: Vec<&str> = available.iter().map(|level| level.name()).collect();
+        Self::UnsupportedLevel { target: info.to_string(), level, available: names.join(", ") }
+    }
+}
+
 /// One endpoint: product, version, how to connect.
 pub trait Target: Send + Sync {
     /// Product and version, as the server says.

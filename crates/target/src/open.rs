@@ -1,5 +1,8 @@
 //! From a URL, or the name of an embedded engine, to a target.
 
+use anchorite_model::Product;
+use anchorite_model::nearest::did_you_mean;
+
 use crate::cockroach::Cockroach;
 use crate::endpoint::{BadUrl, Endpoint};
 use crate::postgres::Postgres;
@@ -15,7 +18,8 @@ pub enum OpenError {
     /// It is a URL of something else.
     #[error(
         "unknown target '{0}': expected sqlite, sqlite:wal, sqlite:shared-cache, or a URL that begins \
-         with mariadb://, mysql://, tidb://, postgres:// or cockroach://"
+         with mariadb://, mysql://, tidb://, postgres:// or cockroach://{hint}",
+        hint = hint(.0)
     )]
     UnknownScheme(String),
     /// It could not be used.
@@ -43,6 +47,12 @@ pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
         "mysql" | "mariadb" | "tidb" => mysql_family::connect(&endpoint)?,
         other => return Err(OpenError::UnknownScheme(other.to_owned())),
     })
+}
+
+/// What an unknown scheme or engine was probably meant to be.
+fn hint(text: &str) -> String {
+    let products = Product::ALL.into_iter().map(Product::name);
+    did_you_mean(text, products.chain(["sqlite:wal", "sqlite:shared-cache"]))
 }
 
 fn sqlite_variant(text: &str) -> Option<&str> {

@@ -175,7 +175,7 @@ impl Schema for PgSchema {
         shorten_deadlock_timeout(&mut session);
         if let Some(level) = options.level {
             if !LEVELS.contains(&level) {
-                return Err(unsupported(&self.info, level, &LEVELS));
+                return Err(TargetError::unsupported(&self.info, level, &LEVELS));
             }
             let sql = level.sql();
             self.set(
@@ -230,12 +230,6 @@ impl Drop for PgSchema {
             let _ = pg_marked::drop_schema(&mut PgSession::new(connection), &self.name);
         }
     }
-}
-
-/// The error for a level that a target does not have.
-pub fn unsupported(info: &TargetInfo, level: Level, available: &[Level]) -> TargetError {
-    let names: Vec<&str> = available.iter().map(|level| level.name()).collect();
-    TargetError::UnsupportedLevel { target: info.to_string(), level, available: names.join(", ") }
 }
 
 /// The single value that a statement answers with, as text.

@@ -5,13 +5,15 @@ use std::time::{Duration, Instant};
 
 use anchorite_hunt::Audience;
 use anchorite_model::{FindingLine, HuntSummary};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::words;
-use crate::output::tell;
+use crate::output::{live_width, progress_target, tell};
 
 /// How often there is a plain line.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
+/// The columns in front of the live line.
+const SPINNER: usize = 2;
 
 /// The live line.
 pub struct Live {
@@ -24,7 +26,7 @@ impl Live {
     /// Begins to show.
     pub fn new(time: Option<Duration>) -> Self {
         let bar = ProgressBar::new_spinner();
-        bar.set_draw_target(ProgressDrawTarget::stderr());
+        bar.set_draw_target(progress_target());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
@@ -40,14 +42,15 @@ impl Live {
 impl Audience for Live {
     fn live(&self, so_far: &HuntSummary) {
         if !self.bar.is_hidden() {
-            self.bar.set_message(words::live(so_far, self.time));
+            let width = live_width().saturating_sub(SPINNER);
+            self.bar.set_message(words::live(so_far, self.time, Some(width)));
             self.bar.tick();
             return;
         }
         let mut last = self.last_plain.lock().unwrap_or_else(|poison| poison.into_inner());
         if last.elapsed() >= PLAIN_EVERY {
             *last = Instant::now();
-            tell(&words::live(so_far, self.time));
+            tell(&words::live(so_far, self.time, None));
         }
     }
 

@@ -38,7 +38,7 @@ pub use self::words::span;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
-use crate::output::{print, tell, text_options};
+use crate::output::{complain, print, tell, text_options};
 use crate::{oracles, targets};
 
 /// So many cases with several sessions, and not one conflict: something is wrong with the set-up.
@@ -84,6 +84,7 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
 fn show(format: Format, ended: &Ended) {
     let summary = &ended.summary;
     words::asides(ended).iter().for_each(|aside| tell(aside));
+    words::how_to_go_on(ended).iter().for_each(|hint| tell(hint));
     print(&match format {
         Format::Text => report::text(summary, &text_options()),
         Format::Json => report::json(summary, env!("CARGO_PKG_VERSION")),
@@ -107,7 +108,7 @@ fn exit_of(ended: Ended) -> anyhow::Result<ExitCode> {
         Stop::Done => {}
         Stop::Interrupted => return Ok(Exit::Interrupted.into()),
         Stop::Gone(gone) => {
-            tell(&gone.to_string());
+            complain(&gone.to_string());
             return Ok(Exit::Target.into());
         }
         Stop::Target(error) => return Err(error.into()),
@@ -121,11 +122,11 @@ fn exit_of(ended: Ended) -> anyhow::Result<ExitCode> {
     }
     let tally = &ended.tally;
     if tally.concurrent >= UNCONTENDED_MAX && tally.contended == 0 {
-        tell(&words::nothing_conflicted(tally));
+        complain(&words::nothing_conflicted(tally));
         return Ok(Exit::NothingJudged.into());
     }
     if tally.verdicts.total() == tally.verdicts.undecided {
-        tell("nothing could be judged: no oracle decided about any case");
+        complain("nothing could be judged: no oracle decided about any case");
         return Ok(Exit::NothingJudged.into());
     }
     Ok(Exit::Fine.into())
@@ -161,8 +162,8 @@ fn open_quarries(
         let info = target.info().clone();
         let levels = match past {
             Some(past) if arguments.level.is_empty() => past.levels.clone(),
-            _ if arguments.level.is_empty() => chosen(&[LevelChoice::All], target.as_ref()),
-            _ => chosen(&arguments.level, target.as_ref()),
+            _ if arguments.level.is_empty() => chosen(&[LevelChoice::All], target.as_ref())?,
+            _ => chosen(&arguments.level, target.as_ref())?,
         };
         let (recipe, kept) = match past {
             Some(past) => {

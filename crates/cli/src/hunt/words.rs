@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anchorite_hunt::{Ended, HuntOptions, Tally};
+use anchorite_hunt::{Ended, HuntOptions, Stop, Tally};
 use anchorite_model::{FindingLine, HuntSummary, Level};
-use anchorite_report::hunt::Found;
+use anchorite_report::hunt::{Found, many};
 use anchorite_store::{Campaign, Past};
 
 /// What is done where, with the seed.
@@ -16,61 +16,79 @@ pub fn first_line(campaign: &Campaign, options: &HuntOptions, past: &Past<Tally>
     };
     let places: Vec<String> = campaign.targets.iter().map(place).collect();
     let budget = match (campaign.cases, options.time) {
-        (Some(cases), Some(time)) => format!("{cases} cases or {}", span(time)),
-        (Some(cases), None) => format!("{cases} cases"),
+        (Some(count), Some(time)) => format!("{} or {}", cases(count), span(time)),
+        (Some(count), None) => cases(count),
         (None, time) => span(time.unwrap_or_default()),
     };
-    let workers = if options.jobs == 1 { "worker" } else { "workers" };
+    let workers = many(options.jobs as u64, "worker", "workers");
     let mut line = format!(
-        "Hunting for broken isolation on {}: {budget}, {} {workers}, seed {}",
+        "Hunting for broken isolation on {}: {budget}, {workers}, seed {}",
         places.join("; "),
-        options.jobs,
         campaign.seed
     );
     let done: u64 = past.progress.iter().map(|entry| entry.to - entry.from).sum();
     if done > 0 {
-        line += &format!(", going on after {done} cases");
+        line += &format!(", going on after {}", cases(done));
     }
     line + "\n"
 }
 
-/// The line that changes.
-pub fn live(summary: &HuntSummary, time: Option<Duration>) -> String {
-    let elapsed = Duration::from_millis(summary.elapsed_ms);
-    let of = time.map(|time| format!(" of {}", span(time))).unwrap_or_default();
+/// The line that changes: what matters most stands first, and what does not fit whole is left out. Where not even the
+/// verdicts fit, the number of cases goes: they add up to it.
+pub fn live(summary: &HuntSummary, time: Option<Duration>, width: Option<usize>) -> String {
+    let fits = |line: &str| width.is_none_or(|width| line.chars().count() <= width);
+    let elapsed = clock(Duration::from_millis(summary.elapsed_ms));
+    let of = time.map(|time| format!(" of {}", clock(time))).unwrap_or_default();
+    let found = Found::of(summary).in_short();
+    let verdicts = &summary.verdicts;
+    let verdicts = format!(
+        "{} pass, {} violation, {} allowed, {} undecided",
+        verdicts.pass, verdicts.violation, verdicts.allowed, verdicts.undecided
+    );
+    let line = format!("{elapsed}{of}: {}; {found}; {verdicts}", cases(summary.cases));
+    let line = if fits(&line) { line } else { format!("{elapsed}{of}: {found}; {verdicts}") };
+    details(summary).into_iter().fold(line, |line, part| {
+        let longer = format!("{line}; {part}");
+        if fits(&longer) { longer } else { line }
+    })
+}
+
+/// What the line has room for beside what was found.
+fn details(summary: &HuntSummary) -> [String; 3] {
     let aborts: u64 = summary.aborts.values().sum();
     let by_class: Vec<String> =
         summary.aborts.iter().map(|(class, count)| format!("{} {count}", class.name())).collect();
     let by_class =
         if by_class.is_empty() { String::new() } else { format!(" ({})", by_class.join(", ")) };
-    let verdicts = &summary.verdicts;
-    format!(
-        "{}{of}: {} cases, {:.0}/s, {} commits, {aborts} aborts{by_class}, {} blocked, {} deadlocks, \
-         {} conflict shapes; {} pass, {} violation, {} allowed, {} undecided; {}",
-        span(elapsed),
-        summary.cases,
-        summary.cases_per_second(),
-        summary.commits,
-        summary.blocked,
-        summary.deadlocks,
-        summary.conflict_shapes,
-        verdicts.pass,
-        verdicts.violation,
-        verdicts.allowed,
-        verdicts.undecided,
-        Found::of(summary).in_short(),
-    )
+    [
+        format!("{:.0}/s", summary.cases_per_second()),
+        format!(
+            "{} blocked, {}, {}",
+            summary.blocked,
+            many(summary.deadlocks, "deadlock", "deadlocks"),
+            many(summary.conflict_shapes, "conflict shape", "conflict shapes")
+        ),
+        format!(
+            "{}, {}{by_class}",
+            many(summary.commits, "commit", "commits"),
+            many(aborts, "abort", "aborts")
+        ),
+    ]
+}
+
+fn cases(count: u64) -> String {
+    many(count, "case", "cases")
 }
 
 /// A finding for the first time.
 pub fn found(finding: &FindingLine) -> String {
     let level = finding.level.map_or("the default level", Level::name);
     format!(
-        "found {} ({}) on {} at {level}, {} statements: {}",
+        "found {} ({}) on {} at {level}, {}: {}",
         finding.signature.anomaly,
         finding.signature.oracle,
         finding.target,
-        finding.statements,
+        many(finding.statements, "statement", "statements"),
         finding.file
     )
 }
@@ -89,24 +107,61 @@ pub fn asides(ended: &Ended) -> Vec<String> {
     let tally = &ended.tally;
     let folder = ended.summary.folder.as_deref().unwrap_or("DIR");
     let rejection = ended.rejection.as_deref().unwrap_or_default();
+    let suspected = many(ended.suspects, "suspected violation waits", "suspected violations wait");
     let counted = [
         (
             ended.suspects,
-            format!(
-                "suspected violations wait to be looked at: anchorite hunt --out {folder} --resume"
+            format!("{suspected} to be looked at: anchorite hunt --out {folder} --resume"),
+        ),
+        (
+            ended.uninvestigated,
+            many(
+                ended.uninvestigated,
+                "further violation like these was only counted",
+                "further violations like these were only counted",
             ),
         ),
-        (ended.uninvestigated, "further violations like these were only counted".to_owned()),
-        (tally.rejected, format!("cases were refused by the target; the first one: {rejection}")),
+        (
+            tally.rejected,
+            format!(
+                "{} refused by the target; the first one: {rejection}",
+                many(tally.rejected, "case was", "cases were")
+            ),
+        ),
         (
             tally.lost_connections,
-            "times a connection was lost although the server lives; those cases were run again"
-                .to_owned(),
+            format!(
+                "{} a connection was lost although the server lives; those cases were run again",
+                many(tally.lost_connections, "time", "times")
+            ),
         ),
-        (tally.hung, "cases were given up because nothing moved any more".to_owned()),
+        (
+            tally.hung,
+            format!(
+                "{} given up because nothing moved any more",
+                many(tally.hung, "case was", "cases were")
+            ),
+        ),
     ];
-    let told = counted.into_iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, what)| format!("{count} {what}")).collect()
+    counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, told)| told).collect()
+}
+
+/// How an interrupted hunt is taken up again.
+pub fn how_to_go_on(ended: &Ended) -> Option<String> {
+    let Stop::Interrupted = ended.stop else { return None };
+    Some(match &ended.summary.folder {
+        Some(folder) => format!("to go on: anchorite hunt --out {folder} --resume"),
+        None => "nothing was kept; with --out DIR a hunt can be resumed".to_owned(),
+    })
+}
+
+/// `1:05`, `1:00:05`: as short as a time can be told.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds / 3600 {
+        0 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
+    }
 }
 
 /// `90 s`, `10 min`, `1 h 5 min`.
@@ -117,5 +172,41 @@ pub fn span(time: Duration) -> String {
         (0, minutes, 0) => format!("{minutes} min"),
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
         (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anchorite_model::VerdictCounts;
+
+    #[test]
+    fn a_hundred_columns_show_the_verdicts() {
+        let verdicts = VerdictCounts { pass: 123_400, violation: 12, allowed: 30, undecided: 14 };
+        let summary = HuntSummary {
+            cases: 123_456,
+            elapsed_ms: 90_000,
+            blocked: 40_000,
+            verdicts,
+            ..HuntSummary::default()
+        };
+        let time = Some(Duration::from_secs(600));
+        let line = live(&summary, time, Some(98));
+        let expected = "1:30 of 10:00: 0 new, 0 known, 0 waiting; 123400 pass, 12 violation, 30 allowed, \
+                        14 undecided";
+        assert_eq!(line, expected);
+        let line = live(&summary, time, Some(118));
+        assert!(line.contains(": 123,456 cases; ") && line.ends_with("; 1372/s"), "{line}");
+        let all = live(&summary, time, None);
+        assert!(all.contains("1372/s; 40000 blocked, 0 deadlocks") && all.ends_with("0 aborts"));
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        let summary = HuntSummary { cases: 1, deadlocks: 1, commits: 1, ..HuntSummary::default() };
+        let line = live(&summary, None, None);
+        for part in ["1 case;", "1 deadlock,", "1 commit,", "0 aborts", "0 conflict shapes"] {
+            assert!(line.contains(part), "{part} in {line}");
+        }
     }
 }

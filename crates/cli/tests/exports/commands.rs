@@ -28,7 +28,7 @@ fn findings_folder(folder: &Path) -> String {
     let target = open("sqlite").expect("SQLite is built in");
     let text = std::fs::read_to_string(case_file("probe/G0")).expect("the case is there");
     let case = anchorite_model::Case::parse("G0", &text).expect("a case");
-    let run = super::run(target.as_ref(), &case, None);
+    let run = super::run(target.as_ref(), &case, Some(anchorite_model::Level::Serializable));
     let oracle = "final-state".to_owned();
     let anomaly = "G0".to_owned();
     let because = vec!["planted by a test".to_owned()];
@@ -84,6 +84,19 @@ fn with_a_target_the_script_knows_what_waits() {
 }
 
 #[test]
+fn the_folder_of_a_finding_is_exported_like_the_finding() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = findings_folder(folder.path());
+    let place = Path::new(&file).parent().expect("its folder").display().to_string();
+    let by_file = stdout(&anchorite(&["export", &file, "--to", "comments"]));
+    let by_folder = stdout(&anchorite(&["export", &place, "--to", "comments"]));
+    assert_eq!(by_folder, by_file);
+    assert!(by_folder.contains("-- level: serializable") && by_folder.contains("-- blocked: "));
+    let again = stdout(&anchorite(&["export", &place, "--to", "comments", "--on", "sqlite:wal"]));
+    assert!(again.contains("-- level: serializable"), "{again}");
+}
+
+#[test]
 fn bad_exports_are_told() {
     let file = case_file("probe/G0");
     let said = |arguments: &[&str], words: &str| {
@@ -95,6 +108,11 @@ fn bad_exports_are_told() {
     said(&["export", &file, "--to", "cobol"], "expected sql, mtr, spec or comments");
     said(&["export", &file, "--to", "sql", "--permutation", "2"], "between 1 and 1");
     said(&["export", "none.json", "--to", "sql"], "none.json");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().display().to_string();
+    said(&["export", &path, "--to", "sql"], "expected a file, or the folder of a finding");
+    findings_folder(folder.path());
+    said(&["export", &path, "--to", "sql"], "findings/abc");
     said(&["report", "no-such-folder"], "no-such-folder");
 }
 
@@ -104,7 +122,7 @@ fn a_folder_of_findings_becomes_pages() {
     let finding = findings_folder(folder.path());
     let path = folder.path().display().to_string();
     let text = stdout(&anchorite(&["report", &path]));
-    assert!(text.contains("1 finding") && text.contains("dirty write (G0)"), "{text}");
+    assert!(text.contains("1 new finding") && text.contains("dirty write (G0)"), "{text}");
     let (html, md) = (format!("{path}/r.html"), format!("{path}/r.md"));
     stdout(&anchorite(&["report", &path, "--html", &html, "--md", &md]));
     let html = std::fs::read_to_string(html).expect("it was written");

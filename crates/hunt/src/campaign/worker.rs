@@ -108,7 +108,7 @@ impl Campaign<'_> {
             match sort(tried) {
                 Attempt::Ran(tried) => {
                     *failures = 0;
-                    stint.tally.count(&tried);
+                    stint.tally.count(&tried, self.strict);
                     self.keep_if_suspect(spot, place, case, &tried)?;
                 }
                 Attempt::Rejected(reason) => self.reject(stint, reason)?,

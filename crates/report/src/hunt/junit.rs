@@ -6,7 +6,7 @@
 
 use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
 
-use super::told_in_sentences;
+use super::{many, told_in_sentences};
 use crate::finding::anomaly_told;
 use crate::junit::{escaped, escaped_text};
 
@@ -78,7 +78,12 @@ impl<'a> Suite<'a> {
 fn finding(line: &FindingLine, class: &str, out: &mut String) {
     let level = line.level.map_or("default level", Level::name);
     let what = format!("{level}: {} [{}]", anomaly_told(&line.signature), line.fingerprint);
-    let seen = format!("{} statements, seen {} times, {}", line.statements, line.hits, line.file);
+    let seen = format!(
+        "{}, seen {}, {}",
+        many(line.statements, "statement", "statements"),
+        many(line.hits, "time", "times"),
+        line.file
+    );
     *out += &format!("    <testcase name=\"{}\" classname=\"{class}\">\n", escaped(&what));
     match &line.known {
         Some(known) => {

@@ -98,7 +98,7 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
 }
 
 /// `1 case`, `1,234 cases`.
-fn many(count: u64, one: &str, more: &str) -> String {
+pub fn many(count: u64, one: &str, more: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { more })
 }
 

@@ -67,11 +67,13 @@ fn explain(request: &Request, mut reasons: Vec<String>) -> String {
     if !series.is_empty() {
         text += &format!(". Versions that can be fetched or built: {}", series.join(", "));
     }
-    text += ". Another program can be named with --binary";
     if product == Product::Cockroach {
-        text += &format!(" or {}", given::COCKROACH_VARIABLE);
+        text += &format!(". {} may name a program", given::COCKROACH_VARIABLE);
     }
-    text
+    // Only this command has the option, and not everybody who reads this has called it.
+    text + &format!(
+        ". A program of your own: anchorite server start {product} --binary PATH --keep, then --on and its URL"
+    )
 }
 
 /// The CockroachDB program that the environment names, if it is one.
@@ -214,7 +216,10 @@ mod tests {
     fn what_cannot_be_had_says_what_can() {
         let request: Request = "mariadb@5.5".parse().unwrap();
         let text = explain(&request, vec!["no mariadb 5.5 on PATH".to_owned()]);
-        assert!(text.contains("11.8, 10.11, 10.5") && text.contains("--binary"), "{text}");
+        assert!(
+            text.contains("11.8, 10.11, 10.5") && text.contains("server start mariadb --binary"),
+            "{text}"
+        );
         let text = explain(&Request::any(Product::Cockroach), Vec::new());
         assert!(text.contains("ANCHORITE_COCKROACH"), "{text}");
     }

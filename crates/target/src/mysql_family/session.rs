@@ -22,12 +22,7 @@ pub(super) fn open(
     if let Some(level) = options.level
         && !server.dialect.levels().contains(&level)
     {
-        let names: Vec<_> = server.dialect.levels().iter().map(|level| level.name()).collect();
-        return Err(TargetError::UnsupportedLevel {
-            target: server.info.to_string(),
-            level,
-            available: names.join(", "),
-        });
+        return Err(TargetError::unsupported(&server.info, level, server.dialect.levels()));
     }
     let mut connection = connect(&server.endpoint)?;
     let id = server.dialect.connection_id(&mut connection);

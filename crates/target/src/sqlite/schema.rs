@@ -121,12 +121,7 @@ impl Schema for SqliteSchema {
     fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
         let available = self.variant.levels();
         if let Some(level) = options.level.filter(|level| !available.contains(level)) {
-            let names: Vec<&str> = available.iter().map(|level| level.name()).collect();
-            return Err(TargetError::UnsupportedLevel {
-                target: self.info.to_string(),
-                level,
-                available: names.join(", "),
-            });
+            return Err(TargetError::unsupported(&self.info, level, available));
         }
         let opened = self.open_thread(options).map_err(|reason| TargetError::Prepare {
             target: self.info.to_string(),
