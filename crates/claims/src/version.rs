@@ -32,6 +32,15 @@ impl Version {
         self.0.starts_with(&prefix.0)
     }
 
+    /// Whether this is one release of the product (`15.18`, `10.11.18`) and not a series of them (`15`, `10.11`).
+    pub fn is_release(&self, product: Product) -> bool {
+        // PostgreSQL has two numbers since version 10.
+        const POSTGRES_TWO_NUMBERS_SINCE: u64 = 10;
+        let first = self.0.first().copied().unwrap_or_default();
+        let has_two = product == Product::Postgres && first >= POSTGRES_TWO_NUMBERS_SINCE;
+        self.0.len() >= if has_two { 2 } else { 3 }
+    }
+
     fn significant(&self) -> &[u64] {
         let zeros = self.0.iter().rev().take_while(|number| **number == 0).count();
         &self.0[..self.0.len() - zeros]
@@ -107,6 +116,15 @@ mod tests {
         assert_eq!(version(Product::Postgres, "15.19 (Debian 15.19-1)"), "15.19");
         assert_eq!(version(Product::Postgres, "17beta1"), "17");
         assert_eq!(version(Product::Sqlite, ""), "");
+    }
+
+    #[test]
+    fn a_release_has_all_its_numbers() {
+        let is_release = |product, text: &str| text.parse::<Version>().unwrap().is_release(product);
+        assert!(is_release(Product::Postgres, "15.18") && !is_release(Product::Postgres, "15"));
+        assert!(is_release(Product::Postgres, "9.6.24") && !is_release(Product::Postgres, "9.6"));
+        assert!(is_release(Product::Mariadb, "10.11.18") && !is_release(Product::Mariadb, "10.11"));
+        assert!(is_release(Product::Tidb, "8.5.0") && !is_release(Product::Tidb, "8.5"));
     }
 
     #[test]

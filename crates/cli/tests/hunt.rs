@@ -240,3 +240,41 @@ fn a_known_issue_that_does_not_show_any_more_is_told() {
     let told = run(folder.path(), &[&arguments[..], &["--format", "json"]].concat());
     assert_eq!(document(&told)["known_gone"], serde_json::json!(["HERE"]));
 }
+
+#[test]
+fn a_known_issue_belongs_to_the_releases_that_it_was_measured_on() {
+    let folder = folder();
+    let known = folder.path().join("known");
+    std::fs::create_dir(&known).expect("a folder");
+    let here = sqlite_release();
+    // Three entries whose case shows nothing: measured on a release long ago, on this one as present, on this one as absent.
+    for (name, measured) in [
+        ("OLD", "-- manifests: sqlite 3.1.0 ser\n".to_owned()),
+        ("HERE", format!("-- manifests: sqlite {here} ser\n")),
+        ("ABSENT", format!("-- manifests: sqlite 3.1.0 ser\n-- absent: sqlite {here} ser\n")),
+    ] {
+        let entry = format!(
+            "name = \"{name}\"\ntitle = \"a lost update\"\nurl = \"https://example.org/1\"\nstatus = \"open\"\n\
+             shapes = [\"sqlite; *\"]\ncase = \"{name}.case\"\n[[affected]]\nproduct = \"sqlite\"\n"
+        );
+        let case = "/* setup */ CREATE TABLE t (a INT);\n/* t1 */ INSERT INTO t VALUES (1);\n";
+        std::fs::write(known.join(format!("{name}.toml")), entry).expect("written");
+        std::fs::write(known.join(format!("{name}.case")), measured + case).expect("written");
+    }
+    let arguments = ["--known", "known", "--cases", "20", "--seed", "1", "--format", "json"];
+    let document = document(&run(folder.path(), &arguments));
+    assert_eq!(document["known_gone"], serde_json::json!(["HERE", "OLD"]));
+    let because = &document["known_gone_because"];
+    let old = format!("measured on 3.1.0: shows; here on {here}: does not");
+    assert_eq!(because["OLD"], old);
+    assert_eq!(because["HERE"], format!("measured on {here}: shows; here on {here}: does not"));
+    let told = run(folder.path(), &arguments[..6]);
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(text.contains("The known issue OLD did not show: measured on 3.1.0: shows;"), "{text}");
+}
+
+/// The release of the SQLite that is built in.
+fn sqlite_release() -> String {
+    let target = anchorite_target::open("sqlite").expect("SQLite is built in");
+    anchorite_claims::Version::of(target.info()).to_string()
+}

@@ -1,36 +1,33 @@
 //! Expected verdicts in the header of a case.
 //!
-//! `-- expect: ORACLE VERDICT [EXCEPTION] [on PRODUCT [before|since VERSION], …]`, at the level that the case names:
+//! `-- expect: ORACLE VERDICT [EXCEPTION] [on PRODUCT [VERSIONS], …]`, at the level that the case names:
 //!
 //! ```text
-//! -- expect: final-state allowed semi-consistent-read
-//! -- expect: final-state violation on mariadb before 11.6, mysql
+//! -- expect: final-state allowed semi-consistent-read on mariadb before 11.6.2, mysql
+//! -- expect: final-state violation on postgres 15.18 17.11
 //! ```
+//!
+//! Releases are measurements, everything else holds by documentation ([`Versions`]). What is expected by
+//! documentation is the judge's opinion about what the case shows: on a release where it does not show, and which
+//! nobody measured, nothing is expected.
 
 use anchorite_claims::Version;
 use anchorite_model::{Case, Judgement, Product, TargetInfo, Verdict};
 
 use crate::Oracle;
+use crate::measured::{Agreement, Found, Known, Remark, Versions, known};
 
 /// One expected verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
     /// Whose verdict.
     pub oracle: Oracle,
-    /// `pass`, `violation`, `allowed` or `undecided`.
+    /// `pass`, `violation`, `allowed`, `undecided`, or `no-violation` for all but the second.
     pub verdict: &'static str,
     /// The exception, where one is named.
     pub exception: Option<String>,
     /// Where it is expected; empty = everywhere.
-    pub places: Vec<Versions>,
-}
-
-/// Some versions of a product.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Versions {
-    product: Product,
-    since: Option<Version>,
-    before: Option<Version>,
+    pub places: Vec<(Product, Versions)>,
 }
 
 /// A line that is no expectation.
@@ -42,7 +39,10 @@ pub struct BadExpectation {
     reason: String,
 }
 
-const VERDICTS: [&str; 4] = ["pass", "violation", "allowed", "undecided"];
+const VERDICTS: [&str; 5] = ["pass", "violation", "allowed", "undecided", NO_VIOLATION];
+/// Any verdict but a violation: for what no release may be accused of, whatever explains it there.
+const NO_VIOLATION: &str = "no-violation";
+const EVERYWHERE: Versions = Versions::Documented { since: None, before: None };
 
 /// The expectations of a case.
 pub fn expectations(case: &Case) -> Result<Vec<Expectation>, BadExpectation> {
@@ -56,9 +56,7 @@ pub fn expectations(case: &Case) -> Result<Vec<Expectation>, BadExpectation> {
 
 fn parse(line: &str) -> Result<Expectation, String> {
     let (what, places) = match line.split_once(" on ") {
-        Some((what, products)) => {
-            (what, products.split(',').map(versions).collect::<Result<_, _>>()?)
-        }
+        Some((what, places)) => (what, places.split(',').map(place).collect::<Result<_, _>>()?),
         None => (line, Vec::new()),
     };
     let mut words = what.split_whitespace();
@@ -75,65 +73,196 @@ fn parse(line: &str) -> Result<Expectation, String> {
     }
 }
 
-/// `PRODUCT [before VERSION | since VERSION]`
-fn versions(text: &str) -> Result<Versions, String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let product = words.first().copied().unwrap_or_default();
+/// `PRODUCT [RELEASES | since VERSION before VERSION]`
+fn place(text: &str) -> Result<(Product, Versions), String> {
+    let mut words = text.split_whitespace().peekable();
+    let product = words.next().unwrap_or_default();
     let product = product.parse().map_err(|error| format!("{error}"))?;
-    let version = |text: &str| text.parse().map(Some).map_err(|error| format!("{error}"));
-    let (since, before) = match words[1..] {
-        [] => (None, None),
-        ["since", text] => (version(text)?, None),
-        ["before", text] => (None, version(text)?),
-        _ => return Err(format!("expected PRODUCT [before|since VERSION], not '{text}'")),
-    };
-    Ok(Versions { product, since, before })
+    let versions = Versions::parse(product, &mut words)?;
+    match words.next() {
+        Some(word) => Err(format!("'{word}' is no version: expected 15.18, since 15 or before 15")),
+        None => Ok((product, versions)),
+    }
 }
 
 impl Expectation {
-    /// Whether it speaks of this target.
-    pub fn concerns(&self, target: &TargetInfo) -> bool {
-        let version = Version::of(target);
-        let fits = |place: &Versions| {
-            place.product == target.product
-                && place.since.as_ref().is_none_or(|since| version >= *since)
-                && place.before.as_ref().is_none_or(|before| version < *before)
-        };
-        self.places.is_empty() || self.places.iter().any(fits)
+    /// `final-state allowed no-gap-locks`
+    fn told(&self) -> String {
+        let exception = self.exception.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        format!("{} {}{exception}", self.oracle, self.verdict)
+    }
+
+    fn versions_of(&self, product: Product) -> Vec<&Versions> {
+        if self.places.is_empty() {
+            return vec![&EVERYWHERE];
+        }
+        let own = self.places.iter().filter(|(name, _)| *name == product);
+        own.map(|(_, versions)| versions).collect()
     }
 
     /// Whether a judgement is as expected.
-    pub fn is_met_by(&self, judgement: &Judgement) -> bool {
-        let (verdict, exception) = match &judgement.verdict {
-            Verdict::Pass => ("pass", None),
-            Verdict::Violation { .. } => ("violation", None),
-            Verdict::Allowed { exception, .. } => ("allowed", Some(exception)),
-            Verdict::Undecided { .. } => ("undecided", None),
+    fn is_met_by(&self, judgement: &Judgement) -> bool {
+        let (verdict, exception) = words(&judgement.verdict);
+        let exception_fits = self.exception.is_none() || self.exception.as_deref() == exception;
+        let verdict_fits = match self.verdict {
+            NO_VIOLATION => verdict != "violation",
+            wanted => verdict == wanted,
         };
-        let exception_fits = self.exception.is_none() || self.exception.as_ref() == exception;
-        judgement.oracle == self.oracle.name() && verdict == self.verdict && exception_fits
+        verdict_fits && exception_fits
     }
+}
+
+fn words(verdict: &Verdict) -> (&'static str, Option<&str>) {
+    match verdict {
+        Verdict::Pass => ("pass", None),
+        Verdict::Violation { .. } => ("violation", None),
+        Verdict::Allowed { exception, .. } => ("allowed", Some(exception)),
+        Verdict::Undecided { .. } => ("undecided", None),
+    }
+}
+
+/// Holds an oracle's judgement against what is expected of it on this target; `None` where nothing is. `shows` tells
+/// whether the run shows what the case is about.
+pub fn remark(
+    expected: &[Expectation],
+    target: &TargetInfo,
+    judgement: &Judgement,
+    shows: bool,
+) -> Option<Remark> {
+    let own = expected.iter().filter(|line| line.oracle.name() == judgement.oracle);
+    let found: Vec<Found<'_>> = own
+        .map(|line| Found {
+            versions: line.versions_of(target.product),
+            what: line.told(),
+            here: line.is_met_by(judgement),
+        })
+        .collect();
+    let version = Version::of(target);
+    let (verdict, exception) = words(&judgement.verdict);
+    let got = exception.map_or_else(|| verdict.to_owned(), |name| format!("{verdict} {name}"));
+    let differs = |what: &str| format!("expected {what}, got {got}");
+    let (agreement, sentence) = match known(&found, &version)? {
+        Known::Measured(found) | Known::Documented(found) if found.here => {
+            (Agreement::AsExpected, format!("{}, as expected", found.what))
+        }
+        Known::Measured(found) => (Agreement::Differs, differs(&found.what)),
+        Known::Documented(found) if shows => (Agreement::Differs, differs(&found.what)),
+        Known::Documented(found) => (
+            Agreement::OtherVersion,
+            format!("expected {} where it shows; here on {version} it does not: {got}", found.what),
+        ),
+        Known::Elsewhere(others) => {
+            (Agreement::OtherVersion, format!("{others}; here on {version}: {got}"))
+        }
+    };
+    Some(Remark { agreement, sentence })
+}
+
+/// Whether a violation by this oracle is announced for the target's product, on whatever release.
+pub fn announces_violation(expected: &[Expectation], target: &TargetInfo, oracle: &str) -> bool {
+    expected.iter().any(|line| {
+        line.oracle.name() == oracle
+            && line.verdict == "violation"
+            && !line.versions_of(target.product).is_empty()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn target(product: Product, version: &str) -> TargetInfo {
+        TargetInfo { product, version: version.to_owned(), variant: String::new() }
+    }
+
+    fn judged(verdict: Verdict) -> Judgement {
+        Judgement { oracle: "final-state".to_owned(), verdict, expected: Vec::new() }
+    }
+
+    fn violation() -> Judgement {
+        judged(Verdict::Violation { anomaly: "G0".to_owned(), because: Vec::new() })
+    }
+
+    fn said(lines: &[&str], target: &TargetInfo, judgement: &Judgement, shows: bool) -> String {
+        let lines: Vec<_> = lines.iter().map(|line| parse(line).expect("a good line")).collect();
+        match remark(&lines, target, judgement, shows) {
+            Some(remark) => format!("{}: {}", remark.agreement.name(), remark.sentence),
+            None => "nothing".to_owned(),
+        }
+    }
+
     #[test]
-    fn lines_are_read_or_refused() {
-        let line = parse("final-state allowed no-gap-locks on tidb, mysql").expect("a good line");
-        assert_eq!(line.verdict, "allowed");
-        assert_eq!(line.exception.as_deref(), Some("no-gap-locks"));
-        let target = |product, version: &str| TargetInfo {
-            product,
-            version: version.to_owned(),
-            variant: String::new(),
-        };
-        assert!(line.concerns(&target(Product::Tidb, "8.5")));
-        assert!(!line.concerns(&target(Product::Sqlite, "3.50")));
-        let old = parse("final-state pass on mariadb before 11.6").expect("a good line");
-        assert!(old.concerns(&target(Product::Mariadb, "10.11.6-MariaDB")));
-        assert!(!old.concerns(&target(Product::Mariadb, "11.8.2-MariaDB")));
+    fn a_verdict_belongs_to_the_releases_that_it_was_measured_on() {
+        let lines =
+            ["final-state violation on postgres 15.18 17.11", "final-state pass on postgres 15.20"];
+        let pass = judged(Verdict::Pass);
+        for (version, judgement, expected) in [
+            ("15.18", &violation(), "as expected: final-state violation, as expected"),
+            ("15.18", &pass, "differs: expected final-state violation, got pass"),
+            ("15.20", &pass, "as expected: final-state pass, as expected"),
+            ("15.20", &violation(), "differs: expected final-state pass, got violation"),
+            (
+                "15.21",
+                &pass,
+                "other version: measured on 15.18, 17.11: final-state violation; on 15.20: final-state pass; \
+                 here on 15.21: pass",
+            ),
+        ] {
+            let here = target(Product::Postgres, version);
+            for shows in [true, false] {
+                assert_eq!(said(&lines, &here, judgement, shows), expected, "{version}");
+            }
+        }
+        assert_eq!(said(&lines, &target(Product::Mysql, "9.7.4"), &pass, true), "nothing");
+    }
+
+    #[test]
+    fn what_is_documented_is_expected_where_the_case_shows_what_it_is_about() {
+        let line = [
+            "final-state allowed no-gap-locks on tidb, mysql",
+            "final-state pass on mariadb before 11.6.2",
+        ];
+        let allowed =
+            judged(Verdict::Allowed { exception: "no-gap-locks".to_owned(), because: Vec::new() });
+        let tidb = target(Product::Tidb, "8.5.9");
+        assert_eq!(
+            said(&line, &tidb, &allowed, true),
+            "as expected: final-state allowed no-gap-locks, as expected"
+        );
+        assert_eq!(
+            said(&line, &tidb, &violation(), true),
+            "differs: expected final-state allowed no-gap-locks, got violation"
+        );
+        assert_eq!(
+            said(&line, &tidb, &judged(Verdict::Pass), false),
+            "other version: expected final-state allowed no-gap-locks where it shows; here on 8.5.9 it does not: pass"
+        );
+        let old = target(Product::Mariadb, "10.11.18-MariaDB");
+        assert_eq!(
+            said(&line, &old, &judged(Verdict::Pass), true),
+            "as expected: final-state pass, as expected"
+        );
+        let new = target(Product::Mariadb, "11.8.6-MariaDB");
+        assert_eq!(said(&line, &new, &violation(), true), "nothing");
+    }
+
+    #[test]
+    fn a_false_alarm_is_one_on_every_release() {
+        let lines = ["final-state no-violation", "final-state pass on mysql 9.7.4"];
+        let undecided = judged(Verdict::Undecided { reason: String::new() });
+        let new = target(Product::Mysql, "9.7.9");
+        let fine = "as expected: final-state no-violation, as expected";
+        assert_eq!(said(&lines, &new, &judged(Verdict::Pass), true), fine);
+        assert_eq!(said(&lines, &new, &undecided, true), fine);
+        let alarm = "differs: expected final-state no-violation, got violation";
+        assert_eq!(said(&lines, &new, &violation(), true), alarm);
+        let measured = target(Product::Mysql, "9.7.4");
+        let differs = "differs: expected final-state pass, got undecided";
+        assert_eq!(said(&lines, &measured, &undecided, true), differs);
+    }
+
+    #[test]
+    fn bad_lines_are_refused() {
         for bad in [
             "",
             "final-state",
@@ -141,6 +270,9 @@ mod tests {
             "final-state good",
             "final-state pass a b",
             "final-state pass on mariadb 10",
+            "final-state pass on mariadb 10.11",
+            "final-state pass on mariadb after 10.11",
+            "final-state pass on mariadb since",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }

@@ -8,9 +8,11 @@
 //! * [`condition`]: the little language, as values; [`parse`] makes them from text, [`header`] finds them.
 //! * [`holds`]: whether a condition is true of a run.
 //! * [`fate`]: whether a session's transactions really committed.
-//! * [`measured`]: at which products, versions and levels a case is known to show its phenomenon.
+//! * [`measured`]: at which products, versions and levels a case is known to show its phenomenon; [`expect`]: which
+//!   verdicts it gets there; [`mod@compare`]: a run held against both.
 //! * [`probe`]: the classic anomalies: possible, or prevented, and how.
 
+pub mod compare;
 pub mod condition;
 pub mod expect;
 pub mod fate;
@@ -24,9 +26,10 @@ pub mod probe;
 mod probe_cases;
 mod token;
 
+pub use compare::{Comparison, HeaderError, compare, level_of};
 pub use condition::{Condition, Fact, StepFact};
 pub use header::{ConditionError, shows};
-pub use measured::{Measured, Place, Seen, contradictions};
+pub use measured::{Agreement, Measured, Place, Remark, Seen, Versions, remarks};
 pub use oracle::{Oracle, UnknownOracle};
 pub use probe::{How, Observation, ObserveError, observe};
 pub use probe_cases::cases as probe_cases;

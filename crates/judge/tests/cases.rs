@@ -6,8 +6,11 @@ use std::collections::BTreeSet;
 
 use anchorite_claims::{Anomaly, Claims, Subject};
 use anchorite_judge::condition::RowFact;
-use anchorite_judge::{Condition, Fact, Measured, StepFact, observe, probe, probe_cases, shows};
-use anchorite_model::{Case, ErrorClass, Product, Rows, Run};
+use anchorite_judge::{
+    Condition, Fact, Measured, Place, StepFact, Versions, expect, observe, probe, probe_cases,
+    shows,
+};
+use anchorite_model::{Case, ErrorClass, Level, Product, Rows, Run};
 use common::{block, cases_folder, change_answer, error, quiet_run, read_cases, set_outcome};
 
 #[test]
@@ -21,6 +24,7 @@ fn every_case_says_when_it_shows_in_words_that_fit() {
         assert!(!conditions.is_empty(), "{}: when does it show?", case.name);
         assert!(case.header.title.is_some(), "{}: no title", case.name);
         Measured::of(case).unwrap_or_else(|error| panic!("{error}"));
+        expect::expectations(case).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -32,6 +36,33 @@ fn a_case_is_measured_only_at_its_targets() {
         for place in measured.manifests.iter().chain(&measured.absent).chain(seen) {
             let fits = case.header.targets.contains(&place.product);
             assert!(fits, "{}: {} is not among its targets", case.name, place.product);
+        }
+    }
+}
+
+/// A bug belongs to the releases that it was seen on; only kinds of waits are the same everywhere, as documented.
+#[test]
+fn bugs_are_measured_on_releases_and_each_place_has_one_answer() {
+    for case in read_cases(&cases_folder("bugs")) {
+        let measured = Measured::of(&case).expect("a readable header");
+        let seen = measured.seen.iter().flat_map(|seen| &seen.places);
+        for place in measured.manifests.iter().chain(&measured.absent).chain(seen) {
+            let is_measured = matches!(place.versions, Versions::Measured(_));
+            assert!(is_measured, "{}: {place:?} names no release", case.name);
+        }
+        for (shows, absent) in
+            measured.manifests.iter().flat_map(|m| measured.absent.iter().map(move |a| (m, a)))
+        {
+            let (Versions::Measured(there), Versions::Measured(gone)) =
+                (&shows.versions, &absent.versions)
+            else {
+                unreachable!("all are measured");
+            };
+            let same_release = there.iter().any(|version| gone.contains(version));
+            let levels = |place: &Place| place.levels.clone().unwrap_or(Level::ALL.to_vec());
+            let same_level = levels(shows).iter().any(|level| levels(absent).contains(level));
+            let twice = shows.product == absent.product && same_release && same_level;
+            assert!(!twice, "{}: {shows:?} and {absent:?}", case.name);
         }
     }
 }

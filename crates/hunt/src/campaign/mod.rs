@@ -259,7 +259,7 @@ impl<'a> Campaign<'a> {
     fn end(self) -> Ended {
         let mut summary = self.summary();
         let stop = lock(&self.stop).take().unwrap_or(Stop::Done);
-        summary.known_gone = self.known_gone(&stop);
+        (summary.known_gone, summary.known_gone_because) = self.known_gone(&stop);
         summary.stopped = match &stop {
             Stop::Done => None,
             Stop::Interrupted => Some("it was interrupted".to_owned()),

@@ -1,5 +1,13 @@
 //! Known issues that are known no longer: an entry's own case is run once where the entry says that it shows.
+//!
+//! What was measured belongs to the releases that it was measured on (`-- manifests:`, `-- absent:` in the header of the
+//! entry's case). A release on which it was measured to be absent is no news; on one that nobody measured, the
+//! hunt tells both.
 
+use std::collections::BTreeMap;
+
+use anchorite_judge::{Agreement, Measured, level_of};
+use anchorite_model::Run;
 use anchorite_reduce::known::{KnownIssue, Standing, Status};
 use anchorite_stage::FreshTables;
 
@@ -7,21 +15,34 @@ use super::{Campaign, Stop};
 use crate::Trial;
 use crate::post::lock;
 
+/// An issue that did not show.
+struct Gone {
+    /// What was measured before, in words, if it was.
+    measured: Option<String>,
+}
+
 impl Campaign<'_> {
-    /// The names of the known issues that should show on a target of this hunt, and do not at any of its levels.
-    pub(super) fn known_gone(&self, stop: &Stop) -> Vec<String> {
+    /// The names of the known issues that should show on a target of this hunt, and do not at any of its levels; and what
+    /// was measured of them before.
+    pub(super) fn known_gone(&self, stop: &Stop) -> (Vec<String>, BTreeMap<String, String>) {
+        let mut names = Vec::new();
+        let mut because = BTreeMap::new();
         if !matches!(stop, Stop::Done) || lock(&self.tally).cases == 0 {
-            return Vec::new();
+            return (names, because);
         }
-        let is_gone = |issue: &&KnownIssue| {
-            (0..self.quarries.len()).any(|quarry| self.standing(quarry, issue) == Standing::Gone)
-        };
-        self.options.known.iter().filter(is_gone).map(|issue| issue.name.clone()).collect()
+        for issue in &self.options.known {
+            let gone = (0..self.quarries.len()).find_map(|quarry| self.gone(quarry, issue));
+            if let Some(gone) = gone {
+                names.push(issue.name.clone());
+                because.extend(gone.measured.map(|told| (issue.name.clone(), told)));
+            }
+        }
+        (names, because)
     }
 
-    /// Whether an issue is still there on a target, at one of the levels of this hunt at least.
-    fn standing(&self, quarry: usize, issue: &KnownIssue) -> Standing {
-        let mut standing = Standing::SaysNothing;
+    /// Whether an issue shows on a target at none of the levels of this hunt, although it should at one.
+    fn gone(&self, quarry: usize, issue: &KnownIssue) -> Option<Gone> {
+        let mut gone = None;
         for place in self.places.iter().filter(|place| place.quarry == quarry) {
             let quarry = &self.quarries[quarry];
             let (target, _) = quarry.post.current();
@@ -35,11 +56,24 @@ impl Campaign<'_> {
             let mut fresh = FreshTables { target: target.as_ref(), options };
             // A case that cannot be run says nothing about the issue.
             let Ok(tried) = trial.hold(&mut fresh, &issue.case, place.level) else { continue };
-            standing = issue.standing(target.info(), place.level, tried.signature.is_some());
-            if standing == Standing::StillThere {
-                break;
+            match issue.standing(target.info(), place.level, tried.signature.is_some()) {
+                Standing::SaysNothing => {}
+                Standing::StillThere => return None,
+                Standing::Gone => gone = gone.or_else(|| absence(&tried.run)),
             }
         }
-        standing
+        gone
+    }
+}
+
+/// What it means that an issue's own case did not show it; `None` where that was measured before.
+fn absence(run: &Run) -> Option<Gone> {
+    let remark = level_of(run).and_then(|level| {
+        // The headers of built-in cases are read by a test; what cannot be read says nothing.
+        Measured::of(&run.case).ok()?.about(&run.target, level, false)
+    });
+    match remark {
+        Some(remark) if remark.agreement == Agreement::AsExpected => None,
+        remark => Some(Gone { measured: remark.map(|remark| remark.sentence) }),
     }
 }

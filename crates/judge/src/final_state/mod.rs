@@ -105,7 +105,7 @@ fn prepare<'a>(
 }
 
 /// The level that all sessions really ran at.
-fn common_level(run: &Run) -> Result<Level, String> {
+pub(crate) fn common_level(run: &Run) -> Result<Level, String> {
     let mut levels = run.sessions.iter().map(|session| {
         let level = session.level.or_else(|| session.effective_level());
         level.ok_or_else(|| format!("the level of {} is not known", session.name))

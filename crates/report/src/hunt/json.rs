@@ -34,6 +34,7 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
         "undecided_because": summary.undecided_because,
         "flaky": summary.flaky,
         "known_gone": summary.known_gone,
+        "known_gone_because": summary.known_gone_because,
         "servers_lost": summary.servers_lost,
         "folder": summary.folder,
         "stopped": summary.stopped,

@@ -91,7 +91,10 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
         told.push(format!("A server crashed or was lost {count}."));
     }
     for known in &summary.known_gone {
-        told.push(format!("The known issue {known} no longer shows: see whether it is fixed."));
+        told.push(match summary.known_gone_because.get(known) {
+            Some(measured) => format!("The known issue {known} did not show: {measured}."),
+            None => format!("The known issue {known} no longer shows: see whether it is fixed."),
+        });
     }
     told.extend(summary.stopped.iter().map(|why| format!("Ended early: {why}.")));
     told

@@ -287,7 +287,11 @@ pub fn hunt() -> HuntSummary {
         flaky: 1,
         waiting: 2,
         findings: vec![line(None), line(Some("MDEV-26642"))],
-        known_gone: lines(&["MDEV-99999"]),
+        known_gone: lines(&["MDEV-99999", "PG-EXAMPLE"]),
+        known_gone_because: BTreeMap::from([(
+            "PG-EXAMPLE".to_owned(),
+            "measured on 15.18: shows; here on 15.20: does not".to_owned(),
+        )]),
         servers_lost: 0,
         folder: Some("hunt-out".to_owned()),
         stopped: None,

@@ -1,0 +1,81 @@
+//! A judged run held against everything that the header of its case says about its place.
+//!
+//! Idea: `-- manifests:`, `-- absent:` and `-- seen:` speak of what a run shows, `-- expect:` of what the oracles say
+//! about it at the level that the case names. A test, a regression run and a hunt ask the same question of both, so it
+//! is answered in one place.
+
+use anchorite_model::{Judgement, Level, Run, SessionInfo, Verdict};
+
+use crate::expect::{self, BadExpectation, expectations};
+use crate::final_state::common_level;
+use crate::header::{ConditionError, shows};
+use crate::measured::{self, Agreement, Measured, Remark};
+
+/// Why a header cannot be compared with a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// A condition or a place cannot be read.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+    /// An expected verdict cannot be read.
+    #[error(transparent)]
+    Expectation(#[from] BadExpectation),
+}
+
+/// What the header of a case says about the place of a run, held against it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// One remark for each thing that is known; empty where nobody has looked.
+    pub remarks: Vec<Remark>,
+    /// Whether the run has violations, and the header announces every one of them.
+    pub announced: bool,
+}
+
+impl Comparison {
+    /// What all remarks come to; `None` where there are none. One that differs outweighs all others.
+    pub fn agreement(&self) -> Option<Agreement> {
+        let has = |wanted: Agreement| self.remarks.iter().any(|remark| remark.agreement == wanted);
+        [Agreement::Differs, Agreement::OtherVersion, Agreement::AsExpected]
+            .into_iter()
+            .find(|agreement| has(*agreement))
+    }
+}
+
+/// The level that all sessions of a run really ran at, if it is one and the same.
+pub fn level_of(run: &Run) -> Option<Level> {
+    common_level(run).ok()
+}
+
+/// Compares a run and its judgements with the header of its case.
+pub fn compare(run: &Run, judgements: &[Judgement]) -> Result<Comparison, HeaderError> {
+    let case = &run.case;
+    let shown = shows(case)?.iter().all(|condition| condition.holds(run));
+    let level = level_of(run);
+    let expected = if is_at_own_level(run) { expectations(case)? } else { Vec::new() };
+    let mut remarks = match level {
+        Some(level) => measured::remarks(case, run, level)?,
+        None => Vec::new(),
+    };
+    remarks.extend(
+        judgements
+            .iter()
+            .filter_map(|judged| expect::remark(&expected, &run.target, judged, shown)),
+    );
+    let is_violation = |judged: &&Judgement| matches!(judged.verdict, Verdict::Violation { .. });
+    let is_measured = match level {
+        Some(level) => shown && Measured::of(case)?.shows_on(&run.target, level),
+        None => false,
+    };
+    let mut violations = judgements.iter().filter(is_violation).peekable();
+    let is_announced = |judged: &Judgement| {
+        is_measured || expect::announces_violation(&expected, &run.target, &judged.oracle)
+    };
+    let announced = violations.peek().is_some() && violations.all(is_announced);
+    Ok(Comparison { remarks, announced })
+}
+
+/// Whether every session ran at the level that the case asks for: expected verdicts are about that one.
+fn is_at_own_level(run: &Run) -> bool {
+    let asked = |(index, session): (usize, &SessionInfo)| session.level == run.case.level_of(index);
+    run.sessions.iter().enumerate().all(asked)
+}
