@@ -47,6 +47,10 @@ fn result(result: &RunResult) -> Json {
     object.insert("checks".into(), run.checks.iter().map(|(sql, a)| check(sql, a)).collect());
     object.insert("notes".into(), json!(run.notes));
     object.insert("ending".into(), ending(&run.ending));
+    if !run.settings.is_empty() {
+        let settings = run.settings.iter().map(|(name, value)| (name.clone(), json!(value)));
+        object.insert("settings".into(), Json::Object(settings.collect()));
+    }
     object.insert("verdicts".into(), result.verdicts.iter().map(|(o, v)| verdict(o, v)).collect());
     Json::Object(object)
 }

@@ -42,6 +42,13 @@ impl Cast {
         let sessions = sessions.collect::<Result<_, _>>()?;
         Ok(Self { sessions, watching: Watching::begin(schema, options) })
     }
+
+    /// The server's settings as the first session has them.
+    pub fn settings(&mut self, schema: &dyn Schema, options: &RunOptions) -> Vec<(String, String)> {
+        let limit = options.limits.housekeeping;
+        let first = self.sessions.first_mut();
+        first.map_or_else(Vec::new, |first| schema.settings(first.session.as_mut(), limit))
+    }
 }
 
 impl Watching {

@@ -90,8 +90,10 @@ pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Resul
     let schema = schema.as_ref();
     cast::prepare(target, schema, case, options)?;
     let _still = schema.hold_still()?;
-    let cast = Cast::open(schema, case, options)?;
+    let mut cast = Cast::open(schema, case, options)?;
+    let settings = cast.settings(schema, options);
     let mut stage = Stage::new(target.info(), schema, case, options, cast);
+    stage.run.settings = settings;
     stage.play()?;
     let Remains { mut run, players, watcher, .. } = stage.finish()?;
     // Session-wide locks must not stand in the way of the reader.

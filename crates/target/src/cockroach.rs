@@ -21,7 +21,7 @@ use crate::pg_session::PgSession;
 use crate::postgres::{dial, read_back};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
-    Wait, Watcher, execute,
+    Wait, Watcher, execute, settings,
 };
 
 /// Longest time for a statement of our own; dropping a database is slow here.
@@ -206,6 +206,10 @@ impl Schema for CockroachSchema {
         let answer = execute(session, sql, limit)?;
         let rows = answer.results.into_iter().flat_map(|result| result.rows);
         Ok(rows.flatten().map(|name| name.to_string()).collect())
+    }
+
+    fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
+        settings::read(Product::Cockroach, session, limit)
     }
 
     fn quote(&self, name: &str) -> String {

@@ -27,7 +27,7 @@ pub mod pg_session;
 pub mod pg_wire;
 pub mod postgres;
 pub mod sabotage;
-
+mod settings;
 mod socket;
 pub mod sqlite;
 mod tidb;
@@ -159,6 +159,13 @@ pub trait Schema: Send {
 
     /// The base tables of the schema in name order.
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError>;
+
+    /// The server's settings that have to do with isolation, as this session has them; empty where there is nothing
+    /// to ask.
+    fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
+        let _ = (session, limit);
+        Vec::new()
+    }
 
     /// `name` quoted for use in a statement.
     fn quote(&self, name: &str) -> String;

@@ -21,7 +21,7 @@ use crate::pg_wire::PgConnection;
 use crate::socket::{Card, come_closer};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
-    Wait, Watcher, execute,
+    Wait, Watcher, execute, settings,
 };
 
 /// Longest time for a statement of our own (creating schemas, reading settings).
@@ -217,6 +217,10 @@ impl Schema for PgSchema {
         let answer = execute(session, &sql, limit)?;
         let rows = answer.results.into_iter().flat_map(|result| result.rows);
         Ok(rows.flatten().map(|name| name.to_string()).collect())
+    }
+
+    fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
+        settings::read(Product::Postgres, session, limit)
     }
 
     fn quote(&self, name: &str) -> String {

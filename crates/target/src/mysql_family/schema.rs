@@ -10,7 +10,7 @@ use super::{CONTROL_LIMIT, Server, marked, text};
 use crate::mark::Mark;
 use crate::mysql_wire::Connection;
 use crate::{
-    OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Watcher, execute,
+    OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Watcher, execute, settings,
 };
 
 pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetError> {
@@ -86,6 +86,10 @@ impl Schema for FamilySchema {
             super::rows(&answer, 0).iter().filter_map(|row| text(row.first()?)).collect();
         names.sort();
         Ok(names)
+    }
+
+    fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
+        settings::read(self.server.info.product, session, limit)
     }
 
     fn quote(&self, name: &str) -> String {
