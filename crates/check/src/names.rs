@@ -21,10 +21,13 @@ const SHORT: &[(&str, &str)] = &[
     ("cv", "consistent-view"),
     ("rr", "repeatable-read"),
     ("si", "snapshot-isolation"),
+    ("snapshot", "snapshot-isolation"),
     ("ser", "serializable"),
     ("ra", "read-atomic"),
     ("cc", "causal"),
+    ("causal-consistency", "causal"),
     ("pc", "prefix"),
+    ("prefix-consistency", "prefix"),
     ("ssi", "strong-session-snapshot-isolation"),
     ("sser", "strong-session-serializable"),
     ("strict", STRICT),
@@ -39,22 +42,69 @@ const SHORT: &[(&str, &str)] = &[
     ("PL-SS", STRICT),
 ];
 
-/// The level of this name.
+/// One of the two families of levels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Adya's and Elle's: no session order unless the name says so.
+    Adya,
+    /// Biswas and Enea's: session order belongs to the commit order.
+    Axiomatic,
+}
+
+impl Family {
+    /// The family that answers for a level of this name: both have some of the names, and then it is Adya's.
+    pub fn of(level: &str) -> Self {
+        let adya = ADYA.contains(&level) || level == STRICT || !AXIOMATIC.contains(&level);
+        if adya { Self::Adya } else { Self::Axiomatic }
+    }
+
+    /// The word of the JSON form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Adya => "adya",
+            Self::Axiomatic => "axiomatic",
+        }
+    }
+
+    /// Whose levels these are.
+    pub fn authors(self) -> &'static str {
+        match self {
+            Self::Adya => "Adya and Elle",
+            Self::Axiomatic => "Biswas and Enea",
+        }
+    }
+
+    /// What sets it apart from the other one.
+    pub fn difference(self) -> &'static str {
+        match self {
+            Self::Adya => "no session order unless the name says so",
+            Self::Axiomatic => "with session order",
+        }
+    }
+}
+
+/// The level of this name, in any case, with blanks or hyphens.
 pub fn level(name: &str) -> Option<Asked> {
-    let name = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |entry| entry.1);
+    let plain = name.trim().to_lowercase().replace([' ', '_'], "-");
+    let short = SHORT.iter().find(|(short, _)| short.eq_ignore_ascii_case(&plain));
+    let name = short.map_or(plain.as_str(), |entry| entry.1);
     let adya = ADYA.iter().chain([&STRICT]).find(|level| **level == name);
     let axiomatic = AXIOMATIC.iter().find(|level| **level == name);
     Some(Asked { name: adya.or(axiomatic)?, adya: adya.is_some(), axiomatic: axiomatic.is_some() })
 }
 
-/// All names that [`level`] takes, for messages.
+/// All levels, weakest first, with another, short name, for messages.
 pub fn known() -> String {
-    let mut names: Vec<&str> =
-        ADYA.iter().chain([&STRICT]).chain(AXIOMATIC.iter()).copied().collect();
-    names.dedup();
-    names.sort_unstable();
-    names.dedup();
-    names.join(", ")
+    let further = AXIOMATIC.iter().filter(|name| !ADYA.contains(name));
+    let names = ADYA.iter().chain([&STRICT]).chain(further);
+    let told = names.map(|name| {
+        let short = SHORT.iter().find(|(_, long)| long == name);
+        match short {
+            Some((short, _)) => format!("{short} = {name}"),
+            None => (*name).to_owned(),
+        }
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// The level's name in the lattice of anomalies.
@@ -83,5 +133,42 @@ pub fn cycle_exists(name: &str) -> &'static str {
         "strong-snapshot-isolation" => "strong-snapshot-isolation-cycle-exists",
         "strict-serializable" => "PL-SS-cycle-exists",
         _ => "PL-3-cycle-exists",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_call_levels_by_many_names() {
+        for (name, full) in [
+            ("snapshot", "snapshot-isolation"),
+            ("SI", "snapshot-isolation"),
+            ("Snapshot Isolation", "snapshot-isolation"),
+            ("read_committed", "read-committed"),
+            ("ser", "serializable"),
+            ("pl-2+", "consistent-view"),
+            ("strict", "strict-serializable"),
+            ("causal consistency", "causal"),
+        ] {
+            assert_eq!(level(name).map(|asked| asked.name), Some(full), "{name}");
+        }
+        assert_eq!(level("snapshoot"), None);
+        assert!(known().contains("si = snapshot-isolation"), "{}", known());
+        assert!(known().contains("strict = strict-serializable"), "{}", known());
+    }
+
+    #[test]
+    fn a_level_belongs_to_the_family_that_answers_for_it() {
+        for (level, family) in [
+            ("serializable", Family::Adya),
+            ("strict-serializable", Family::Adya),
+            ("update-atomic", Family::Adya),
+            ("causal", Family::Axiomatic),
+            ("read-atomic", Family::Axiomatic),
+        ] {
+            assert_eq!(Family::of(level), family, "{level}");
+        }
     }
 }

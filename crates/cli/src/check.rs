@@ -17,6 +17,7 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::exit::BadInput;
 use crate::output::{is_coloured, progress_target};
 
 /// Files smaller than this are read without a progress bar.
@@ -30,7 +31,7 @@ pub struct CheckArgs {
     /// Histories; `-` is standard input, a folder is a set of Cobra logs
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Level to answer for, by name or short name (rc, ra, causal, si, ser, strict, …); repeatable
+    /// Level to answer for, by name or short name (rc, ra, causal, si, ser, strict, …), or all; repeatable
     #[arg(long, value_name = "LEVEL")]
     level: Vec<String>,
     /// Format of the files
@@ -130,10 +131,11 @@ impl From<ConvertTo> for Format {
 pub fn run(args: CheckArgs) -> Result<ExitCode> {
     let mut levels: Vec<Asked> = Vec::new();
     for name in args.level.iter().filter(|name| *name != "all") {
-        let level = names::level(name);
-        levels.push(
-            level.ok_or_else(|| anyhow!("expected a level ({}), found {name}", names::known()))?,
-        );
+        let unknown = || {
+            let known = names::known();
+            BadInput(format!("--level {name}: expected one of these levels, or all: {known}"))
+        };
+        levels.push(names::level(name).ok_or_else(unknown)?);
     }
     let all_levels = args.all_levels || args.level.iter().any(|name| name == "all");
     if let Some(target) = args.convert_to {

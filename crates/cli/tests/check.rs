@@ -116,6 +116,68 @@ fn every_output_names_the_transactions() {
 }
 
 #[test]
+fn both_families_are_told_apart() {
+    // A session that does not see its own write: serializable without session order only.
+    let history = "[x:=1]\n[x==?]\n";
+    let output = piped(&[history], &["-"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.starts_with("-: valid for serializable of Adya and Elle ("), "{told}");
+    assert!(told.contains("it does not satisfy the serializable of Biswas and Enea"), "{told}");
+    assert!(told.contains("levels of Adya and Elle ("), "{told}");
+    assert!(told.contains("levels of Biswas and Enea (with session order)"), "{told}");
+    let page = text(&piped(&[history], &["-", "--format", "html"]).stdout);
+    assert!(page.contains("serializable of Adya and Elle"), "{page}");
+    for (level, family) in [("serializable", "adya"), ("causal", "axiomatic")] {
+        let document = judged(&piped(&[history], &["-", "--format", "json", "--level", level]));
+        assert_eq!(document["level"][0], level);
+        assert_eq!(document["family"][0], family);
+    }
+    let told = text(&piped(&[history], &["-", "--level", "causal"]).stdout);
+    assert!(told.contains("INVALID for causal of Biswas and Enea"), "{told}");
+}
+
+#[test]
+fn a_lost_update_is_no_write_skew_and_what_is_ruled_out_is_listed() {
+    let lost_update = "[x==? x:=1]\n---\n[x==? x:=2]\n";
+    let document = judged(&piped(&[lost_update], &["-", "--format", "json"]));
+    let cycle = document["anomalies"].as_array().expect("anomalies").iter();
+    let cycle = cycle.clone().find(|anomaly| anomaly["name"] == "G2-item").expect("a cycle");
+    assert_eq!(cycle["also"], serde_json::json!(["lost update"]));
+    for name in document["not"].as_array().expect("names") {
+        let name = name.as_str().expect("a name");
+        assert_eq!(document["levels"][name], false, "{name} is not in the list");
+    }
+    let document = judged(&piped(&[WRITE_SKEW], &["-", "--format", "json"]));
+    assert_eq!(document["anomalies"][0]["also"], serde_json::json!(["write skew"]));
+}
+
+#[test]
+fn levels_have_several_names_and_unknown_ones_are_answered_with_all() {
+    for level in ["snapshot", "SI", "snapshot isolation", "Snapshot-Isolation"] {
+        let output = piped(&[WRITE_SKEW], &["-", "--level", level]);
+        assert_eq!(output.status.code(), Some(0), "{level}: {}", text(&output.stderr));
+    }
+    let output = piped(&[WRITE_SKEW], &["-", "--level", "snapshoot"]);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("snapshoot") && told.contains("si = snapshot-isolation"), "{told}");
+}
+
+#[test]
+fn hostile_text_stays_text_on_the_page() {
+    let evil = "</text></svg><script>alert(1)</script>";
+    let history = format!(
+        "{{\"anchorite\":\"history\",\"version\":1}}\n\
+         {{\"txn\":1,\"session\":\"{evil}\",\"ops\":[{{\"r\":\"{evil}\"}},{{\"r\":\"x\",\"v\":null}},{{\"w\":\"{evil}\",\"v\":1}}]}}\n\
+         {{\"txn\":2,\"session\":\"b\",\"ops\":[{{\"r\":\"{evil}\",\"v\":null}},{{\"w\":\"x\",\"v\":2,\"sql\":\"{evil}\"}}]}}\n"
+    );
+    let page = text(&piped(&[&history], &["-", "--format", "html"]).stdout);
+    assert!(page.contains("<svg") && page.contains("&lt;script&gt;"), "{page}");
+    assert!(!page.contains("<script"), "{page}");
+}
+
+#[test]
 fn what_is_converted_is_judged_alike() {
     for format in ["elle-edn", "elle-json", "dbcop-hist", "anchorite"] {
         let converted = piped(&[WRITE_SKEW], &["-", "--convert-to", format]);

@@ -3,6 +3,7 @@
 use super::Report;
 use crate::levels::Verdict;
 use crate::model::History;
+use crate::names::Family;
 use crate::witness::{Anomaly, kind_name};
 use serde_json::{Map, Value, json};
 
@@ -61,6 +62,7 @@ pub fn result(history: &History, report: &Report, file: &str, input: &str) -> Va
         "operations": report.operations,
         "level": report.asked,
         "valid": verdict(&report.valid),
+        "family": report.asked.iter().map(|name| Family::of(name).name()).collect::<Vec<_>>(),
     });
     if let Verdict::Unknown(why) = &report.valid {
         entry["reason"] = Value::String(why.clone());

@@ -17,7 +17,7 @@ pub use elle_options::ElleOptionsError;
 use crate::analysis::Analysis;
 use crate::levels::{ADYA, AXIOMATIC, STRICT, Verdict};
 use crate::model::History;
-use crate::names::Asked;
+use crate::names::{Asked, Family};
 use crate::polygraph::Limits;
 use crate::witness::Anomaly;
 use std::collections::BTreeSet;
@@ -93,7 +93,55 @@ pub fn judge(history: &History, options: &Options) -> Report {
         }
         None => fill(&mut report, &analysis, &asked),
     }
+    list_ruled_out(&mut report);
     report
+}
+
+/// `not` may name further levels of Elle's lattice (update-atomic): they fail, and are listed too.
+fn list_ruled_out(report: &mut Report) {
+    for name in &report.not {
+        let listed = |entry: &(&'static str, Verdict)| {
+            entry.0 == *name || crate::lattice::canonical(entry.0) == Some(name)
+        };
+        if !report.levels.iter().any(listed) {
+            report.levels.push((name, Verdict::Fails));
+        }
+    }
+}
+
+impl Report {
+    /// The two families with their levels; one that was not looked at is left out.
+    pub fn families(&self) -> impl Iterator<Item = (Family, &[(&'static str, Verdict)])> {
+        let both = [(Family::Adya, &self.levels[..]), (Family::Axiomatic, &self.axiomatic[..])];
+        both.into_iter().filter(|(_, levels)| !levels.is_empty())
+    }
+
+    /// The asked levels with whose they are: `serializable of Adya and Elle`.
+    pub fn asked_told(&self) -> String {
+        let told = |name: &&'static str| format!("{name} of {}", Family::of(name).authors());
+        self.asked.iter().map(told).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A sentence per asked level that the other family, which has one of the same name, decides otherwise.
+    pub fn differences(&self) -> Vec<String> {
+        let verdict = |levels: &[(&'static str, Verdict)], name: &str| {
+            levels.iter().find(|entry| entry.0 == name).map(|entry| entry.1.clone())
+        };
+        let differs = |name: &&'static str| {
+            let adya = verdict(&self.levels, name)?;
+            let axiomatic = verdict(&self.axiomatic, name)?;
+            let (word, same) = match axiomatic {
+                Verdict::Holds => ("satisfies", adya == Verdict::Holds),
+                Verdict::Fails => ("does not satisfy", adya == Verdict::Fails),
+                Verdict::Unknown(_) => return None,
+            };
+            let sentence = format!(
+                "it {word} the {name} of Biswas and Enea, which is another one: session order counts there"
+            );
+            (!same).then_some(sentence)
+        };
+        self.asked.iter().filter_map(differs).collect()
+    }
 }
 
 type Verdicts = Vec<(&'static str, Verdict)>;

@@ -66,7 +66,7 @@ pub fn render(history: &History, report: &Report, file: &str, input: &str, style
         Verdict::Fails => style.paint("31;1", "INVALID"),
         Verdict::Unknown(_) => style.paint("33;1", "unknown"),
     };
-    let asked = report.asked.join(", ");
+    let asked = report.asked_told();
     let _ = writeln!(
         out,
         "{file}: {verdict} for {asked} ({input}, {} transactions, {} operations)",
@@ -74,6 +74,9 @@ pub fn render(history: &History, report: &Report, file: &str, input: &str, style
     );
     if let Verdict::Unknown(why) = &report.valid {
         let _ = writeln!(out, "  because {why}");
+    }
+    for sentence in report.differences() {
+        let _ = writeln!(out, "  {sentence}");
     }
     for anomaly in &report.anomalies {
         describe(&mut out, history, anomaly, style);
@@ -85,14 +88,8 @@ pub fn render(history: &History, report: &Report, file: &str, input: &str, style
         let names: Vec<&str> = report.others.iter().map(|anomaly| anomaly.name).collect();
         let _ = writeln!(out, "\n  also in it, but no proof against {asked}: {}", names.join(", "));
     }
-    for (title, levels) in [
-        ("levels (Adya, Elle)", &report.levels),
-        ("levels (Biswas and Enea, with session order)", &report.axiomatic),
-    ] {
-        if levels.is_empty() {
-            continue;
-        }
-        let _ = writeln!(out, "\n  {title}");
+    for (family, levels) in report.families() {
+        let _ = writeln!(out, "\n  levels of {} ({})", family.authors(), family.difference());
         for (name, verdict) in levels {
             let _ = writeln!(out, "    {name:<36}{}", style.verdict(verdict));
         }

@@ -260,7 +260,11 @@ impl<'a> Explainer<'a> {
             ),
             "lost-update" => {
                 let all: Vec<String> = scan.ops.iter().take(4).map(|op| name(*op)).collect();
-                format!("{} all read {key} = {seen} and then wrote {key}", all.join(", "))
+                let all = match &all[..] {
+                    [one, other] => format!("{one} and {other} both"),
+                    more => format!("{} all", more.join(", ")),
+                };
+                format!("{all} read {key} = {seen} and then wrote {key}")
             }
             "predicate-read-miss" => format!(
                 "{reader} read {}, but did not get {key}, of which every version matches",
@@ -286,6 +290,7 @@ fn familiar_names(history: &History, steps: &[Step]) -> Vec<&'static str> {
         (2, 1, 0, 1) => vec!["read-write skew"],
         (2, 0, 1, 1) if one_key => vec!["non-repeatable read"],
         (2, 0, 1, 1) => vec!["read skew", "fractured read"],
+        (2, 0, 0, 2) if one_key => vec!["lost update"],
         (2, 0, 0, 2) => vec!["write skew"],
         (4, 0, 2, 2) if steps[0].kind != steps[1].kind => vec!["long fork"],
         (_, 0, more, 1) if more > 1 && more + 1 == steps.len() => vec!["causal violation"],

@@ -6,6 +6,8 @@
 pub mod dot;
 mod explain;
 pub mod html;
+mod layout;
+mod picture;
 
 pub use explain::{Explainer, value_text};
 
