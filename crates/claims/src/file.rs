@@ -2,6 +2,7 @@
 //!
 //! ```toml
 //! product = "mysql"
+//! manual = ["8.4", "9.7"]         # optional: the manuals that {version} in a url stands for
 //!
 //! [[level]]
 //! level = "repeatable read"
@@ -43,6 +44,9 @@ pub(crate) const BUILT_IN: [(&str, &str); 6] = [
     ("claims/cockroach.toml", include_str!("../../../claims/cockroach.toml")),
 ];
 
+/// Stands in a URL for the version of the manual.
+const VERSION: &str = "{version}";
+
 /// Why a claims file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimsError {
@@ -70,6 +74,8 @@ pub enum ClaimsError {
 #[serde(deny_unknown_fields)]
 struct FileText {
     product: Spanned<String>,
+    #[serde(default)]
+    manual: Vec<Spanned<String>>,
     #[serde(default)]
     level: Vec<Spanned<LevelText>>,
 }
@@ -110,15 +116,38 @@ struct AnomalyText {
 }
 
 impl Claims {
-    /// Reads the text of a claims file; `file` is its name in errors.
+    /// Reads the text of a claims file, with the pages of the newest manual; `file` is its name in errors.
     pub fn parse(file: &str, text: &str) -> Result<Self, ClaimsError> {
+        let manuals = Source { file, text }.manuals()?;
+        let newest = manuals.last().map(|(name, version)| (name.as_str(), version.clone()));
+        Self::parse_edition(file, text, newest)
+    }
+
+    /// The same, once for every manual that the file names, oldest first.
+    pub(crate) fn parse_editions(file: &str, text: &str) -> Result<Vec<Self>, ClaimsError> {
+        let manuals = Source { file, text }.manuals()?;
+        if manuals.is_empty() {
+            return Ok(vec![Self::parse_edition(file, text, None)?]);
+        }
+        let editions = manuals.iter().map(|(name, version)| {
+            Self::parse_edition(file, text, Some((name.as_str(), version.clone())))
+        });
+        editions.collect()
+    }
+
+    fn parse_edition(
+        file: &str,
+        text: &str,
+        manual: Option<(&str, Version)>,
+    ) -> Result<Self, ClaimsError> {
+        let text =
+            &manual.as_ref().map_or(text.to_owned(), |(name, _)| text.replace(VERSION, name));
         let source = Source { file, text };
-        let parsed: FileText = toml::from_str(text).map_err(|error| {
-            source.error(error.span().unwrap_or(0..0), error.message().to_owned())
-        })?;
+        let parsed = source.parse()?;
         let product = source.read::<Product>(&parsed.product)?;
         let levels = parsed.level.iter().map(|level| source.level(level));
-        let claims = Self { product, levels: levels.collect::<Result<_, _>>()? };
+        let manual = manual.map(|(_, version)| version);
+        let claims = Self { product, manual, levels: levels.collect::<Result<_, _>>()? };
         for (level, text) in claims.levels.iter().zip(&parsed.level) {
             let problem = claims.problem_of(level);
             problem.map_or(Ok(()), |reason| Err(source.error(text.span(), reason)))?;
@@ -216,6 +245,24 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
+    fn parse(self) -> Result<FileText, ClaimsError> {
+        toml::from_str(self.text)
+            .map_err(|error| self.error(error.span().unwrap_or(0..0), error.message().to_owned()))
+    }
+
+    /// The manuals that the file names, by their names in URLs.
+    fn manuals(self) -> Result<Vec<(String, Version)>, ClaimsError> {
+        let named = self.parse()?.manual;
+        let read = |name: &Spanned<String>| Ok((name.get_ref().clone(), self.read(name)?));
+        let manuals = named.iter().map(read).collect::<Result<Vec<(String, Version)>, _>>()?;
+        match named.iter().zip(manuals.windows(2)).find(|(_, pair)| pair[0].1 >= pair[1].1) {
+            Some((name, _)) => {
+                Err(self.error(name.span(), "expected the manuals oldest first".to_owned()))
+            }
+            None => Ok(manuals),
+        }
+    }
+
     fn level(self, spanned: &Spanned<LevelText>) -> Result<LevelClaims, ClaimsError> {
         let text = spanned.get_ref();
         Ok(LevelClaims {
@@ -284,7 +331,10 @@ impl Source<'_> {
     pub(crate) fn url(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
         let url = text.get_ref();
         let is_url = url.strip_prefix("https://").is_some_and(|rest| rest.contains('/'));
-        if is_url {
+        if url.contains(VERSION) {
+            let reason = format!("'{url}': {VERSION} needs manual = [...] at the top of the file");
+            Err(self.error(text.span(), reason))
+        } else if is_url {
             Ok(url.clone())
         } else {
             Err(self.error(text.span(), format!("'{url}' is no page: expected https://HOST/PAGE")))

@@ -125,6 +125,8 @@ impl LevelClaims {
 pub struct Claims {
     /// The product.
     pub product: Product,
+    /// The manual that the pages belong to, where the vendor has one per version.
+    pub manual: Option<Version>,
     /// Its levels, weakest first.
     pub levels: Vec<LevelClaims>,
 }
@@ -139,18 +141,35 @@ pub struct Documented<'a> {
 }
 
 impl Claims {
-    /// The claims that are built into the program.
+    /// The claims that are built into the program, with the pages of the newest manual.
     ///
     /// # Panics
     ///
     /// Never in a program that passed its tests: they read every built-in file.
     pub fn for_product(product: Product) -> &'static Self {
-        static CLAIMS: OnceLock<Vec<Claims>> = OnceLock::new();
-        let all = CLAIMS.get_or_init(|| {
-            let read = |(name, text)| Self::parse(name, text).expect("a built-in file is valid");
-            file::BUILT_IN.into_iter().map(read).collect()
+        Self::editions_of(product).last().expect("every product has a file")
+    }
+
+    /// The built-in claims with the pages of the target's own manual: of its version, else of the next one, because
+    /// releases between two manuals are told of in the later; else the newest.
+    pub fn for_target(target: &TargetInfo) -> &'static Self {
+        let version = Version::of(target);
+        let mut editions = Self::editions_of(target.product);
+        let own = editions.find(|edition| {
+            let is_own = |manual: &Version| version.starts_with(manual) || version < *manual;
+            edition.manual.as_ref().is_some_and(is_own)
         });
-        all.iter().find(|claims| claims.product == product).expect("every product has a file")
+        own.unwrap_or_else(|| Self::for_product(target.product))
+    }
+
+    fn editions_of(product: Product) -> impl Iterator<Item = &'static Self> {
+        static EDITIONS: OnceLock<Vec<Claims>> = OnceLock::new();
+        let all = EDITIONS.get_or_init(|| {
+            let read =
+                |(name, text)| Self::parse_editions(name, text).expect("a built-in file is valid");
+            file::BUILT_IN.into_iter().flat_map(read).collect()
+        });
+        all.iter().filter(move |claims| claims.product == product)
     }
 
     /// What is said about a level.

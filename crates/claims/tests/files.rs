@@ -193,3 +193,39 @@ fn a_missing_file_is_named() {
     let error = Claims::load("no/such/claims.toml".as_ref()).expect_err("no file").to_string();
     assert!(error.starts_with("cannot read no/such/claims.toml: "), "{error}");
 }
+
+#[test]
+fn the_pages_are_those_of_the_servers_own_manual() {
+    for (product, version, page) in [
+        (Product::Postgres, "15.20 (Debian 15.20-0+deb12u1)", "postgresql.org/docs/15/"),
+        (Product::Postgres, "18.1", "postgresql.org/docs/18/"),
+        (Product::Postgres, "99.1", "postgresql.org/docs/18/"),
+        (Product::Mysql, "9.7.4", "refman/9.7/en/"),
+        (Product::Mysql, "9.3.0", "refman/9.7/en/"),
+        (Product::Mysql, "8.4.11", "refman/8.4/en/"),
+        (Product::Mysql, "8.1.0", "refman/8.4/en/"),
+        (Product::Mysql, "5.6.51", "refman/5.7/en/"),
+        (Product::Mariadb, "10.11.19-MariaDB", "mariadb.com/docs/"),
+    ] {
+        let claims = Claims::for_target(&target(product, version, ""));
+        for level in &claims.levels {
+            let exceptions = level.exceptions.iter().map(|exception| &exception.url);
+            let writes = level.writes.iter().map(|writes| &writes.url);
+            let all = level.claims.iter().map(|claim| &claim.url).chain(exceptions).chain(writes);
+            for url in all.chain([&level.url]) {
+                assert!(url.contains(page), "{product} {version}: {url}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_placeholder_without_manuals_is_refused() {
+    let text = std::fs::read_to_string("../../claims/mysql.toml").expect("a claims file");
+    let without = text.lines().filter(|line| !line.starts_with("manual")).collect::<Vec<_>>();
+    let told = Claims::parse("x.toml", &without.join("\n")).unwrap_err().to_string();
+    assert!(told.contains("{version} needs manual"), "{told}");
+    let mixed = text.replace("\"8.0\", \"8.4\"", "\"8.4\", \"8.0\"");
+    let told = Claims::parse("x.toml", &mixed).unwrap_err().to_string();
+    assert!(told.contains("oldest first"), "{told}");
+}

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::exit::{BadInput, Exit};
 use crate::hunt::{duration, span};
-use crate::output::{print, tell};
+use crate::output::{complain, print};
 use crate::targets;
 
 /// Arguments of `clean`.
@@ -113,7 +113,7 @@ impl CleanArgs {
 
 /// Asks; anything but a yes is a no.
 fn agrees(count: usize) -> anyhow::Result<bool> {
-    tell(&format!("Drop {}? [y/N]", of_count(count)));
+    complain(&format!("Drop {}? [y/N]", of_count(count)));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(["y", "yes"].contains(&line.trim().to_lowercase().as_str()))

@@ -36,7 +36,7 @@ written in submitted order, and mtr sends every statement without waiting for it
 Examples:
   anchorite export cases/bugs/MDEV-27992.case --to sql
   anchorite export cases/bugs/MDEV-27992.case --to mtr --on mariadb@10.11 > mdev_27992.test
-  anchorite export findings/3f2a --to spec > bug.spec")]
+  anchorite export hunt-out/findings/delete-update-63125a5c --to spec > bug.spec")]
 pub struct ExportArgs {
     /// A .case file, a PostgreSQL isolation .spec file, a finding.json, or the folder of a finding
     file: PathBuf,

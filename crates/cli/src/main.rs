@@ -11,6 +11,7 @@ mod leftovers;
 mod levels;
 mod oracles;
 mod output;
+mod pages;
 mod probe;
 mod reduce;
 mod report;
@@ -19,11 +20,12 @@ mod selftest;
 mod selftest_text;
 mod server;
 mod targets;
+mod versions;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use signal_hook::consts::SIGXFSZ;
 
 use self::output::{Colour, Manners, behave};
@@ -31,6 +33,9 @@ use self::output::{Colour, Manners, behave};
 /// Finds out whether a SQL database keeps the isolation that it promises.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
+#[command(after_help = "\
+Example:
+  anchorite hunt --time 10s")]
 struct Cli {
     /// Only results: no progress and no remarks on standard error
     #[arg(long, global = true)]
@@ -64,6 +69,10 @@ enum Command {
     Clean(clean::CleanArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
     Check(check::CheckArgs),
+    /// Print the script that completes this command's arguments in a shell
+    Completions(pages::CompletionArgs),
+    /// Print or write the manual pages
+    Man(pages::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -82,6 +91,8 @@ fn main() -> ExitCode {
         Command::Server(arguments) => server::run(arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Check(arguments) => check::run(arguments),
+        Command::Completions(arguments) => pages::completions(&arguments, Cli::command()),
+        Command::Man(arguments) => pages::man(&arguments, Cli::command()),
     };
     result.unwrap_or_else(|error| exit::report(&error))
 }

@@ -186,7 +186,7 @@ impl Prober<'_> {
         };
         let anomaly = anomaly(case)?;
         let info = self.target.info();
-        let claims = Claims::for_product(info.product);
+        let claims = Claims::for_target(info);
         let documented = match (probed.level, &probed.read_back) {
             (Some(level), Some(words)) => {
                 claims.about_session(info, level, words, anomaly, &case.name)

@@ -115,7 +115,7 @@ fn reduce(
         None => subject.level,
     };
     let oracles = oracles::chosen(&arguments.oracle);
-    let claims = Claims::for_product(target.info().product);
+    let claims = Claims::for_target(target.info());
     // A finding that rests on an exception was found strictly, so that is how it is looked for.
     let excepted = subject.signature.as_ref().is_some_and(|found| found.exception.is_some());
     let trial = Trial { claims, oracles: &oracles, strict: arguments.strict || excepted };

@@ -164,7 +164,7 @@ impl Errand<'_> {
         case: &Case,
         options: &RunOptions,
     ) -> anyhow::Result<RunResult> {
-        let claims = Claims::for_product(target.info().product);
+        let claims = Claims::for_target(target.info());
         let strict = self.arguments.strict;
         let trial = Trial { claims, oracles: &self.oracles, strict };
         let mut fresh = FreshTables { target, options: options.clone() };

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anchorite_model::Product;
 use anchorite_servers::{
-    Endpoint, Error, Kept, Offer, Options, Progress, Request, RunningServer, handshake, keep,
-    kept_servers, offers, start, stop_all, stop_kept,
+    Endpoint, Error, Kept, Options, Progress, Request, RunningServer, handshake, keep,
+    kept_servers, start, stop_all, stop_kept,
 };
 use anchorite_target::cockroach::hurry_waiters;
 use anchorite_target::endpoint::Endpoint as Address;
@@ -24,6 +24,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::exit::Exit;
 use crate::output::{complain, is_coloured, print, progress_target, tell};
+use crate::versions;
 
 /// How long one wait for the end of a server lasts before its end is looked for again.
 const WAIT_SLICE: Duration = Duration::from_secs(3600);
@@ -87,8 +88,9 @@ struct FormatArgs {
     format: Format,
 }
 
+/// How answers are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub enum Format {
     /// For people
     Text,
     /// One JSON document
@@ -101,7 +103,7 @@ pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
         ServerCommand::Start(args) => run_start(&args),
         ServerCommand::List(args) => run_list(args.format),
         ServerCommand::Stop(args) => run_stop(&args),
-        ServerCommand::Versions(args) => run_versions(args.format),
+        ServerCommand::Versions(args) => versions::run(args.format),
     };
     result.or_else(|error| match error.downcast_ref::<Error>() {
         Some(cause) => {
@@ -221,33 +223,6 @@ fn run_stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-fn run_versions(format: Format) -> anyhow::Result<ExitCode> {
-    let offers = offers()?;
-    match format {
-        Format::Json => {
-            let kept = kept_servers()?;
-            print_json(offers.iter().map(|offer| of_offer(offer, &kept)).collect());
-        }
-        Format::Text => {
-            let rows = offers.iter().map(|offer| {
-                let version = offer.version.clone().unwrap_or_else(|| "?".to_owned());
-                let state = if offer.cached { "ready" } else { "to be fetched" };
-                [offer.target.clone(), version, offer.source.to_string(), state.to_owned()]
-            });
-            print(&table(["target", "version", "source", ""], rows));
-        }
-    }
-    Ok(Exit::Fine.into())
-}
-
-fn of_offer(offer: &Offer, kept: &[Kept]) -> Value {
-    let running = kept.iter().find(|server| server.target == offer.target).map(running);
-    json!({
-        "target": offer.target, "version": offer.version, "source": offer.source.name(),
-        "cached": offer.cached, "running": running,
-    })
-}
-
 fn of_kept(kept: &Kept) -> Value {
     json!({
         "target": kept.target, "version": kept.version, "source": kept.source, "cached": true,
@@ -255,7 +230,8 @@ fn of_kept(kept: &Kept) -> Value {
     })
 }
 
-fn running(kept: &Kept) -> Value {
+/// A kept server in its JSON form.
+pub fn running(kept: &Kept) -> Value {
     json!({"url": kept.url, "pid": kept.pid, "folder": kept.folder, "name": kept.name})
 }
 
@@ -267,13 +243,14 @@ fn of_running(request: &Request, server: &RunningServer) -> Value {
     })
 }
 
-fn print_json(servers: Vec<Value>) {
+/// Prints servers as one JSON document.
+pub fn print_json(servers: Vec<Value>) {
     let document = json!({"anchorite": env!("CARGO_PKG_VERSION"), "servers": servers});
     print(&format!("{document:#}\n"));
 }
 
 /// Columns as wide as their widest cell.
-fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+pub fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     let widths: [usize; N] =
         std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
@@ -365,18 +342,6 @@ mod tests {
         for words in ["", "start", "stop", "stop --all mariadb", "versions --format xml"] {
             assert!(!parses(words), "{words}");
         }
-    }
-
-    #[test]
-    fn an_offer_has_the_promised_form() {
-        let offer = Offer {
-            target: "mysql@9.7".to_owned(),
-            version: None,
-            source: anchorite_servers::Source::Debian,
-            cached: false,
-        };
-        let expected = r#"{"target":"mysql@9.7","version":null,"source":"debian","cached":false,"running":null}"#;
-        assert_eq!(of_offer(&offer, &[]).to_string(), expected);
     }
 
     #[test]

@@ -85,7 +85,7 @@ struct Measured {
 
 /// Runs and judges all cases with a few workers.
 fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) -> Measured {
-    let claims = Claims::for_product(target.info().product);
+    let claims = Claims::for_target(target.info());
     let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
     let next = AtomicUsize::new(0);
     // Cases that share their tables stay with one worker, as in a hunt.

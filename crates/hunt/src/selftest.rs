@@ -217,7 +217,7 @@ impl SelfTest<'_> {
     }
 
     fn trial(&self) -> Trial<'_> {
-        let claims = Claims::for_product(self.target.info().product);
+        let claims = Claims::for_target(self.target.info());
         Trial { claims, oracles: self.oracles, strict: false }
     }
 

@@ -45,7 +45,7 @@ fn is_known(target: &dyn Target, trial: &Trial<'_>, case: &Case, level: Level) -
 }
 
 fn hunt(target: &dyn Target, level: Level, cases: u64) -> Counts {
-    let claims = Claims::for_product(target.info().product);
+    let claims = Claims::for_target(target.info());
     let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
     let recipe = Recipe::new(target.info().product);
     let mut arena =

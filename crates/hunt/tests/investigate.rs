@@ -125,7 +125,7 @@ fn a_blown_up_case_becomes_small_again() {
 fn an_investigation_ends_with_a_known_issue() {
     for target in servers(&[Product::Mariadb, Product::Mysql]) {
         let case = Case::parse("blown-up", BLOWN_UP).expect("a case");
-        let claims = Claims::for_product(target.info().product);
+        let claims = Claims::for_target(target.info());
         let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
         let options = RunOptions::default();
         let mut fast = Arena::new(target.as_ref(), options.clone()).expect("an arena");

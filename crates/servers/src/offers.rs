@@ -3,8 +3,11 @@
 use anchorite_model::Product;
 
 use crate::cache::Cache;
+use crate::catalog::{Recipe, Row};
 use crate::install::{Installation, Source};
-use crate::source::{cache_key, container, given_cockroach, obstacle, path, source_of};
+use crate::source::{
+    cache_key, container, given_cockroach, obstacle, own_program, path, source_of,
+};
 use crate::version::satisfies;
 use crate::{Error, catalog};
 
@@ -41,7 +44,8 @@ pub fn offers() -> Result<Vec<Offer>, Error> {
             }
             let cached = cache.find(&cache_key(row, Some(row.series)));
             if cached.is_some() || obstacle(row).is_none() {
-                let version = cached.as_ref().map(|found| found.version.clone());
+                let cached_version = cached.as_ref().map(|found| found.version.clone());
+                let version = cached_version.or_else(|| pinned(row).map(str::to_owned));
                 let source = source_of(row);
                 offers.push(Offer { target, version, source, cached: cached.is_some() });
             }
@@ -55,6 +59,26 @@ pub fn offers() -> Result<Vec<Offer>, Error> {
     Ok(offers)
 }
 
+/// What would be needed for a product of which [`offers`] has nothing, in a sentence.
+pub fn needed_for(product: Product) -> String {
+    let mut obstacles: Vec<String> = Vec::new();
+    for row in catalog::ROWS.iter().filter(|row| row.product == product) {
+        obstacles.extend(obstacle(row).filter(|obstacle| !obstacles.contains(obstacle)));
+    }
+    match obstacles.is_empty() {
+        true => format!("no package carries it; {}", own_program(product)),
+        false => format!("{}; or {}", obstacles.join("; "), own_program(product)),
+    }
+}
+
+/// The version that a recipe is bound to.
+fn pinned(row: &Row) -> Option<&'static str> {
+    match row.recipe {
+        Recipe::Go(build) => Some(build.label.1.trim_start_matches('v')),
+        Recipe::Debian { .. } | Recipe::Npm { .. } => None,
+    }
+}
+
 fn of_installed(product: Product, found: &Installation) -> Offer {
     // The series in the product's own habit: PostgreSQL counts by one number, the others by two.
     let parts = if product == Product::Postgres { 1 } else { 2 };
@@ -64,5 +88,28 @@ fn of_installed(product: Product, found: &Installation) -> Offer {
         version: Some(found.version.clone()),
         source: found.source,
         cached: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_package_carries_says_how_to_get_it() {
+        let told = needed_for(Product::Cockroach);
+        for way in ["PATH", "ANCHORITE_COCKROACH", "--binary", "podman or docker"] {
+            assert!(told.contains(way), "{way} in: {told}");
+        }
+    }
+
+    #[test]
+    fn a_pinned_version_is_known_before_it_is_built() {
+        let pinned_of = |series: &str| {
+            let row = catalog::ROWS.iter().find(|row| row.series == series);
+            pinned(row.expect("a row"))
+        };
+        assert!(pinned_of("8.5").is_some_and(|version| satisfies(version, "8.5.0")));
+        assert_eq!(pinned_of("10.11"), None);
     }
 }

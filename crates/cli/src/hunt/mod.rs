@@ -178,7 +178,7 @@ fn open_quarries(
             on: on.clone(),
             post: Post::new(target, Box::new(keeper)),
             levels: levels.clone(),
-            claims: Claims::for_product(info.product),
+            claims: Claims::for_target(&info),
             cases: Box::new(move |number| case(&recipe, seed, number)),
         });
         written.push(CampaignTarget { on, target: info, levels, recipe: kept });

@@ -76,6 +76,18 @@ fn explain(request: &Request, mut reasons: Vec<String>) -> String {
     )
 }
 
+/// The ways to a server that need nothing of ours.
+pub(crate) fn own_program(product: Product) -> String {
+    let variable = match product {
+        Product::Cockroach => format!(", name it with {}", given::COCKROACH_VARIABLE),
+        _ => String::new(),
+    };
+    format!(
+        "put a program on PATH{variable} or with anchorite server start {product} --binary PATH, or install podman or \
+         docker"
+    )
+}
+
 /// The CockroachDB program that the environment names, if it is one.
 pub(crate) fn given_cockroach() -> Option<Installation> {
     given::find(&Request::any(Product::Cockroach)).ok().flatten()
