@@ -4,7 +4,7 @@
 use anchorite_claims::Claims;
 use anchorite_judge::final_state::{CONSTRAINT, LOCK, REFUSED, judge};
 use anchorite_model::{
-    Answer, Case, DbError, ErrorClass, Level, Outcome, Product, Run, Value, Verdict,
+    Answer, Case, DbError, ErrorClass, Event, Level, Outcome, Product, Run, Value, Verdict,
 };
 use anchorite_stage::{RunOptions, StageError, run_case};
 
@@ -88,6 +88,7 @@ fn a_row_that_a_locking_read_returned_must_not_change_before_its_end() {
     "SELECT * FROM t WHERE a = 1 FOR UPDATE".clone_into(&mut run.events[1].sql);
     assert_eq!(verdict(&run), Verdict::Pass, "the lock ended before the write began");
     run.events.swap(2, 3);
+    Event::number(&mut run.events);
     assert_eq!(anomaly(&verdict(&run)), Some(LOCK), "{:?}", verdict(&run));
     "SELECT * FROM t WHERE a = 1".clone_into(&mut run.events[1].sql);
     assert_eq!(verdict(&run), Verdict::Pass, "there is no lock");

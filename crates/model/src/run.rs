@@ -1,4 +1,9 @@
 //! Everything that happened when a case ran, in the order in which it happened.
+//!
+//! When a statement was sent and when it was answered are two facts: a statement that closes a deadlock is sent before
+//! the victim hears of it, and may be answered long after others that it set free.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +159,37 @@ pub struct Event {
     pub outcome: Outcome,
     /// Microseconds since the first statement was submitted.
     pub at_us: u64,
+    /// The moment at which the statement was sent, `None` if it never was. Moments number everything that is sent
+    /// and answered in a run, from 1 on, in one sequence.
+    #[serde(default)]
+    pub sent: Option<usize>,
+    /// The moment of the answer; `None` where this event is none.
+    #[serde(default)]
+    pub answered: Option<usize>,
+}
+
+impl Event {
+    /// Whether the statement was answered by this event, with success or an error.
+    pub fn is_answer(&self) -> bool {
+        matches!(self.outcome, Outcome::Ok(_) | Outcome::Resumed(_) | Outcome::Error(_))
+    }
+
+    /// Gives the events of a run their moments, each statement being sent where its first event stands.
+    pub fn number(events: &mut [Self]) {
+        let mut moment = 0;
+        let mut next = || {
+            moment += 1;
+            moment
+        };
+        let mut sent = BTreeMap::new();
+        for event in events.iter_mut() {
+            if matches!(event.outcome, Outcome::Skipped { .. }) {
+                continue;
+            }
+            event.sent = Some(*sent.entry(event.n).or_insert_with(&mut next));
+            event.answered = event.is_answer().then(&mut next);
+        }
+    }
 }
 
 /// A session as it really ran.

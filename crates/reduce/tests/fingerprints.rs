@@ -30,7 +30,15 @@ fn run(case: Case, product: Product, level: Level) -> Run {
             .collect();
         let mut happens = |outcome| {
             let sql = step.statement.sql.clone();
-            events.push(Event { n, session: step.session, sql, outcome, at_us: 0 });
+            events.push(Event {
+                n,
+                session: step.session,
+                sql,
+                outcome,
+                at_us: 0,
+                sent: None,
+                answered: None,
+            });
         };
         let fails = ("fails".to_owned(), n.to_string());
         if case.header.other.contains(&fails) {

@@ -102,6 +102,8 @@ fn event(run: &Run, event: &Event) -> Json {
     };
     object.insert("outcome".into(), json!(outcome));
     object.insert("at_us".into(), json!(event.at_us));
+    insert_some(&mut object, "sent", event.sent);
+    insert_some(&mut object, "answered", event.answered);
     match &event.outcome {
         Outcome::Ok(answer) | Outcome::Resumed(answer) => insert_answer(&mut object, answer),
         Outcome::Blocked { by, wait } => {

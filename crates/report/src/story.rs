@@ -2,6 +2,8 @@
 //!
 //! Idea: a statement is shown when it is submitted; what becomes of it is told where it happened,
 //! so a blocked statement appears again, under the same number, when it resumes or fails.
+//! A statement that was sent before others were answered, and answered after them, appears twice too, so that a
+//! deadlock stands below the statement that closed it.
 //! Assumption: events come in the order in which they happened ([`anchorite_model::Event`]).
 //! Blind spot: whether a count of affected rows says something is decided by the statement's kind,
 //! so a `MERGE` that changed nothing is only `ok`.
@@ -40,9 +42,11 @@ pub(crate) enum Item<'a> {
     Rows(&'a Rows),
 }
 
-/// One event as it is told.
+/// One event as it is told, or the sending that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scene<'a> {
+    /// The event.
+    pub event: Option<&'a Event>,
     /// The statement's number.
     pub n: usize,
     /// Whose it is.
@@ -57,9 +61,13 @@ pub(crate) struct Scene<'a> {
 pub(crate) fn tell(run: &Run) -> Vec<Scene<'_>> {
     let mut told = BTreeSet::new();
     let mut waiting = BTreeSet::new();
-    let mut scenes = Vec::with_capacity(run.events.len());
+    let mut scenes: Vec<Scene<'_>> = Vec::with_capacity(run.events.len());
     for (i, event) in run.events.iter().enumerate() {
-        let first = told.insert(event.n);
+        let mut first = told.insert(event.n);
+        if first && let Some(at) = scenes.iter().position(|scene| is_after(scene, event)) {
+            scenes.insert(at, sending(event));
+            first = false;
+        }
         let waited = waiting.contains(&event.n);
         let mut items = Vec::new();
         if first && let Some(other) = queued_behind(&run.events[..i], event) {
@@ -70,6 +78,7 @@ pub(crate) fn tell(run: &Run) -> Vec<Scene<'_>> {
             waiting.insert(event.n);
         }
         scenes.push(Scene {
+            event: Some(event),
             n: event.n,
             session: event.session,
             sql: first.then_some(event.sql.as_str()),
@@ -77,6 +86,17 @@ pub(crate) fn tell(run: &Run) -> Vec<Scene<'_>> {
         });
     }
     scenes
+}
+
+/// Whether what is told happened after the event's statement was sent.
+fn is_after(scene: &Scene<'_>, event: &Event) -> bool {
+    let answered = scene.event.and_then(|other| other.answered);
+    event.sent.is_some_and(|sent| answered.is_some_and(|answered| answered > sent))
+}
+
+fn sending(event: &Event) -> Scene<'_> {
+    let items = vec![Item::Remark(Tone::Aside, "sent".to_owned())];
+    Scene { event: None, n: event.n, session: event.session, sql: Some(&event.sql), items }
 }
 
 /// Statements that were blocked and have no later event, with their sessions' names.
@@ -223,6 +243,53 @@ fn affected(sql: &str, answer: &Answer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_statement_stands_where_it_was_sent() {
+        let event = |n, session, outcome, sent, answered| Event {
+            n,
+            session,
+            sql: format!("statement {n}"),
+            outcome,
+            at_us: 0,
+            sent: Some(sent),
+            answered,
+        };
+        let waits = Outcome::Blocked { by: vec![Blocker::Session(1)], wait: String::new() };
+        let ok = Outcome::Ok(Answer::default());
+        let victim = Outcome::Error(DbError::default());
+        let events = vec![
+            event(1, 0, waits, 1, None),
+            event(1, 0, victim, 1, Some(3)),
+            event(2, 1, ok.clone(), 2, Some(4)),
+            event(3, 1, ok, 5, Some(6)),
+        ];
+        let case = anchorite_model::Case {
+            sessions: vec!["t1".to_owned(), "t2".to_owned()],
+            ..anchorite_model::Case::default()
+        };
+        let run = run_of(case, events);
+        let told: Vec<_> = tell(&run).iter().map(|scene| (scene.n, scene.sql.is_some())).collect();
+        assert_eq!(told, [(1, true), (2, true), (1, false), (2, false), (3, true)]);
+    }
+
+    fn run_of(case: anchorite_model::Case, events: Vec<Event>) -> Run {
+        use anchorite_model::{BlockingKnowledge, Ending, Product, TargetInfo};
+        let target =
+            TargetInfo { product: Product::Sqlite, version: String::new(), variant: String::new() };
+        Run {
+            case,
+            target,
+            level: None,
+            sessions: Vec::new(),
+            blocking: BlockingKnowledge::Asked(String::new()),
+            events,
+            final_state: Vec::new(),
+            checks: Vec::new(),
+            notes: Vec::new(),
+            ending: Ending::Complete,
+        }
+    }
 
     #[test]
     fn a_count_is_told_where_it_says_something() {

@@ -209,7 +209,7 @@ impl Page {
                 Ok(answer) => answer_items(sql, answer, false, &mut items),
                 Err(error) => error_items(error, false, &mut items),
             }
-            let scene = Scene { n: 0, session: 0, sql: Some(sql), items };
+            let scene = Scene { event: None, n: 0, session: 0, sql: Some(sql), items };
             let lines = self.lines(&scene, self.width - INDENT);
             out.extend(lines.iter().map(|line| line.indented(INDENT)));
         }

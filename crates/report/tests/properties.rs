@@ -120,8 +120,17 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
-    (0..2000_usize, 0..SESSIONS + 1, any_text(), any_outcome(), any::<u64>())
-        .prop_map(|(n, session, sql, outcome, at_us)| Event { n, session, sql, outcome, at_us })
+    (0..2000_usize, 0..SESSIONS + 1, any_text(), any_outcome(), any::<u64>()).prop_map(
+        |(n, session, sql, outcome, at_us)| Event {
+            n,
+            session,
+            sql,
+            outcome,
+            at_us,
+            sent: None,
+            answered: None,
+        },
+    )
 }
 
 fn any_run() -> impl Strategy<Value = Run> {

@@ -79,6 +79,10 @@ pub struct Stage<'a> {
     pub(crate) watcher: Option<Box<dyn Watcher>>,
     pub(crate) run: Run,
     pub(crate) started: Instant,
+    /// The last moment of the run ([`Event::sent`]).
+    moment: usize,
+    /// When each step was sent.
+    sent: Vec<Option<usize>>,
     /// When a transaction last ended: the waits of others may take a moment to follow.
     pub(crate) last_end: Option<Instant>,
     pub(crate) blocked_so_far: u64,
@@ -111,10 +115,13 @@ impl<'a> Stage<'a> {
         }
         let knowledge = cast.watching.knowledge;
         let run = blank_record(target, case, options, levels_read_back, knowledge);
-        let kinds = case.steps.iter().map(|step| StatementKind::of(&step.statement.sql)).collect();
+        let kinds: Vec<_> =
+            case.steps.iter().map(|step| StatementKind::of(&step.statement.sql)).collect();
         Self {
             schema,
             options,
+            moment: 0,
+            sent: vec![None; kinds.len()],
             kinds,
             players,
             watcher: cast.watching.watcher,
@@ -158,6 +165,7 @@ impl<'a> Stage<'a> {
                 self.let_deadlock_checks_pass();
             }
         }
+        self.sent[step] = Some(self.next_moment());
         let player = &mut self.players[session];
         player.submit(Some(step), &self.run.case.steps[step].statement.sql);
         self.settle(Some(session))
@@ -183,13 +191,22 @@ impl<'a> Stage<'a> {
     /// Appends an event that happened a moment ago.
     pub(crate) fn record_at(&mut self, step: usize, outcome: Outcome, at_us: u64) {
         let submitted = &self.run.case.steps[step];
-        self.run.events.push(Event {
+        let mut event = Event {
             n: step + 1,
             session: submitted.session,
             sql: submitted.statement.sql.clone(),
             outcome,
             at_us,
-        });
+            sent: self.sent[step],
+            answered: None,
+        };
+        event.answered = event.is_answer().then(|| self.next_moment());
+        self.run.events.push(event);
+    }
+
+    fn next_moment(&mut self) -> usize {
+        self.moment += 1;
+        self.moment
     }
 
     /// Microseconds since the sessions were ready.

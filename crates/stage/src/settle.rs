@@ -4,10 +4,11 @@
 //! "look again", never "finished": only an answer means finished. A positive look counts when it is
 //! stable ([`crate::decide`]) and no answer has arrived meanwhile.
 //!
-//! Order of events: of the answers that one submission brings, the errors of deadlock victims come
-//! first (they made room), then the submitted statement's own, then those of sessions that it released,
-//! in the order of arrival. A COMMIT's answer so always stands before what it set free, although both
-//! may lie ready in the same microsecond.
+//! Order of events: that the submitted statement waits comes first, because it was sent before anything
+//! else happened: it may have closed the cycle that made a victim of somebody. Of the answers that one
+//! submission brings, the errors of deadlock victims come first (they made room), then the submitted
+//! statement's own, then those of sessions that it released, in the order of arrival. A COMMIT's answer so
+//! always stands before what it set free, although both may lie ready in the same microsecond.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -45,14 +46,14 @@ impl Stage<'_> {
     pub(crate) fn settle(&mut self, submitter: Option<SessionIndex>) -> Result<(), StageError> {
         let mut arrivals = Vec::new();
         let outcome = self.settle_into(&mut arrivals);
-        // Also what arrived before an interruption is part of the record.
-        self.record_arrivals(arrivals, submitter);
-        if let Some(blocked) = outcome? {
-            self.record_blocked(&blocked);
+        if let Ok(Some(blocked)) = &outcome {
+            self.record_blocked(blocked);
             self.waited_for =
                 blocked.iter().flat_map(|wait| wait.blockers.iter().flatten()).copied().collect();
         }
-        Ok(())
+        // Also what arrived before an interruption is part of the record.
+        self.record_arrivals(arrivals, submitter);
+        outcome.map(drop)
     }
 
     /// Waits until the server's timers have looked at every present wait, so that the next statement,

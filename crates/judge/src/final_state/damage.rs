@@ -68,13 +68,17 @@ mod tests {
 
     use super::*;
 
+    fn event(n: usize, sql: &str, outcome: Outcome) -> Event {
+        let sql = sql.to_owned();
+        Event { n, session: 0, sql, outcome, at_us: 0, sent: None, answered: None }
+    }
+
     #[test]
     fn only_errors_about_damaged_data_count() {
         let answered = |product, code: &str| {
             let error = DbError { code: code.to_owned(), ..DbError::default() };
             let outcome = Outcome::Error(error);
-            let event = Event { n: 1, session: 0, sql: "SELECT 1".to_owned(), outcome, at_us: 0 };
-            !reports(product, &[event]).is_empty()
+            !reports(product, &[event(1, "SELECT 1", outcome)]).is_empty()
         };
         assert!(answered(Product::Tidb, "8133"));
         assert!(!answered(Product::Mysql, "8133"));
@@ -86,10 +90,6 @@ mod tests {
     #[test]
     fn an_optimistic_transaction_may_learn_late_that_a_key_is_taken() {
         let error = DbError { code: LATE_DUPLICATE.to_owned(), ..DbError::default() };
-        let event = |n, sql: &str, outcome| {
-            let sql = sql.to_owned();
-            Event { n, session: 0, sql, outcome, at_us: 0 }
-        };
         let begun = |begin| {
             let events = [
                 event(1, begin, Outcome::Ok(anchorite_model::Answer::default())),

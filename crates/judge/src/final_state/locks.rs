@@ -126,8 +126,7 @@ impl Held<'_> {
         let all =
             writers.flat_map(|writer| writer.statements.iter().map(move |write| (writer, write)));
         all.filter(move |(writer, write)| {
-            let is_meanwhile =
-                write.start > read.end && write.start == write.end && write.end < reader.ended;
+            let is_meanwhile = write.start > read.end && !write.waited && write.end < reader.ended;
             let is_change = matches!(write.kind, StatementKind::Update | StatementKind::Delete);
             let simple = || {
                 write_shape(write.sql, dialect).is_some_and(|shape| {

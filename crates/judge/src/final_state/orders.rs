@@ -6,10 +6,8 @@
 //! Autocommit statements that one COMMIT set free at the same moment answer in an order that says nothing
 //! about who came first, so both orders count.
 
-use std::collections::HashSet;
-
 use anchorite_claims::{ReadPlace, SerialOrder, WriteClaims};
-use anchorite_model::{Event, Outcome, Run};
+use anchorite_model::Run;
 
 use super::transactions::Transaction;
 
@@ -24,7 +22,7 @@ pub fn orders(
     is_free: &dyn Fn(&Transaction<'_>) -> bool,
 ) -> (Vec<Vec<usize>>, bool) {
     let count = transactions.len();
-    let batches = batches(run);
+    let submissions = Submissions::of(run);
     let holds_locks = |transaction: &Transaction<'_>| {
         transaction.is_writer()
             || (claims.reads == ReadPlace::Locked && transaction.begin.is_some())
@@ -38,7 +36,7 @@ pub fn orders(
             && holds_locks(second)
             && first.ended < second.ended
             && !is_free(second)
-            && batches.get(first.ended) != batches.get(second.ended);
+            && submissions.before(first.ended) != submissions.before(second.ended);
         sequential || by_commit
     };
     let predecessors: Vec<Vec<usize>> = (0..count)
@@ -77,18 +75,20 @@ fn extend(
     true
 }
 
-/// For each event the number of the submission that brought it about: answers of statements that had waited
-/// came because of another one.
-pub fn batches(run: &Run) -> Vec<usize> {
-    let mut batch = 0;
-    let mut waited = HashSet::new();
-    let batch_of = |event: &Event| {
-        let had_waited = match event.outcome {
-            Outcome::Blocked { .. } => !waited.insert(event.n),
-            _ => waited.contains(&event.n),
-        };
-        batch += usize::from(!had_waited);
-        batch
-    };
-    run.events.iter().map(batch_of).collect()
+/// The moments at which statements were sent. What is answered between two of them came about by the first one.
+pub struct Submissions(Vec<usize>);
+
+impl Submissions {
+    /// Those of a run.
+    pub fn of(run: &Run) -> Self {
+        let mut sent: Vec<usize> = run.events.iter().filter_map(|event| event.sent).collect();
+        sent.sort_unstable();
+        sent.dedup();
+        Self(sent)
+    }
+
+    /// How many statements had been sent by this moment: the number of the last one.
+    pub fn before(&self, moment: usize) -> usize {
+        self.0.partition_point(|sent| *sent <= moment)
+    }
 }

@@ -28,10 +28,12 @@ pub struct Performed<'r> {
     pub kind: StatementKind,
     /// What the server said.
     pub reply: Result<&'r Answer, &'r DbError>,
-    /// Index of the event at which it was sent.
+    /// The moment at which it was sent.
     pub start: usize,
-    /// Index of the event at which it was answered.
+    /// The moment at which it was answered.
     pub end: usize,
+    /// It was seen waiting in between.
+    pub waited: bool,
     /// Taken back by a ROLLBACK TO.
     pub undone: bool,
     /// Sent when an error had already taken its transaction away, and so ignored.
@@ -71,9 +73,9 @@ pub struct Transaction<'r> {
     pub statements: Vec<Performed<'r>>,
     /// Whether it committed.
     pub committed: bool,
-    /// Index of its first event.
+    /// The moment at which its first statement was sent.
     pub began: usize,
-    /// Index of the event that ended it.
+    /// The moment at which its end was answered.
     pub ended: usize,
 }
 
@@ -190,12 +192,12 @@ impl<'r> Follower<'r> {
     }
 
     fn follow(mut self) -> Result<Vec<Transaction<'r>>, String> {
-        let mut starts = std::collections::HashMap::new();
-        for (index, event) in self.run.events.iter().enumerate() {
-            if event.session != self.session {
-                continue;
+        let mut waiting = None;
+        let (run, session) = (self.run, self.session);
+        for event in run.events.iter().filter(|event| event.session == session) {
+            if matches!(event.outcome, Outcome::Blocked { .. }) {
+                waiting = Some(event.n);
             }
-            let start = *starts.entry(event.n).or_insert(index);
             let reply = match &event.outcome {
                 Outcome::Blocked { .. } | Outcome::Skipped { .. } => continue,
                 Outcome::Ok(answer) | Outcome::Resumed(answer) => Ok(answer),
@@ -204,6 +206,9 @@ impl<'r> Follower<'r> {
             if matches!(reply, Err(error) if error.class == ErrorClass::ConnectionLost) {
                 return Err(format!("the connection of {} was lost", self.name()));
             }
+            let (Some(start), Some(end)) = (event.sent, event.answered) else {
+                return Err("the run does not say when its statements were sent".to_owned());
+            };
             let kind = StatementKind::of(&event.sql);
             self.take(Performed {
                 n: event.n,
@@ -211,13 +216,13 @@ impl<'r> Follower<'r> {
                 kind,
                 reply,
                 start,
-                end: index,
+                end,
+                waited: waiting == Some(event.n),
                 undone: false,
                 ignored: false,
             })?;
         }
-        let last = self.run.events.len();
-        self.close(false, last);
+        self.close(false, usize::MAX);
         Ok(self.done)
     }
 

@@ -44,6 +44,8 @@ pub fn quiet_run(case: &Case) -> Run {
         sql: step.statement.sql.clone(),
         outcome: Outcome::Ok(Answer { results: vec![rows.clone()], ..Answer::default() }),
         at_us: 0,
+        sent: Some(2 * n - 1),
+        answered: Some(2 * n),
     });
     let session = |name: &String| SessionInfo {
         name: name.clone(),
@@ -93,6 +95,7 @@ pub fn block(run: &mut Run, n: usize, by: &[usize]) {
     let by = by.iter().map(|session| Blocker::Session(*session)).collect();
     let blocked = Event {
         outcome: Outcome::Blocked { by, wait: "row lock".to_owned() },
+        answered: None,
         ..run.events[at].clone()
     };
     run.events.insert(at, blocked);

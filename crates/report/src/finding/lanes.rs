@@ -35,7 +35,7 @@ pub(super) fn lanes(run: &Run) -> Markup {
                         style=(format!("grid-column: {}; grid-row: 1", lane + 1)) { (visible(name)) }
                 }
                 @for (i, scene) in scenes.iter().enumerate() {
-                    (statement_or_answer(run, &scenes, i, scene, &names))
+                    (statement_or_answer(&scenes, i, scene, &names))
                 }
             }
         }
@@ -47,7 +47,6 @@ fn colour(lane: usize) -> String {
 }
 
 fn statement_or_answer(
-    run: &Run,
     scenes: &[Scene<'_>],
     i: usize,
     scene: &Scene<'_>,
@@ -57,15 +56,14 @@ fn statement_or_answer(
         let (from, to) = (from + FIRST_ROW, to + FIRST_ROW);
         format!("grid-column: {}; grid-row: {from} / {to}", scene.session + 1)
     };
-    let event = &run.events[i];
-    let waits = matches!(event.outcome, Outcome::Blocked { .. });
+    let waits = matches!(outcome(scene), Some(Outcome::Blocked { .. }));
     let next = scenes[i + 1..].iter().position(|other| other.n == scene.n).map(|at| i + 1 + at);
-    let fate = match event.outcome {
-        Outcome::Error(_) => " failed",
-        Outcome::Skipped { .. } => " skipped",
+    let fate = match outcome(scene) {
+        Some(Outcome::Error(_)) => " failed",
+        Some(Outcome::Skipped { .. }) => " skipped",
         _ => "",
     };
-    let part = match (scene.sql.is_some(), waits) {
+    let part = match (scene.sql.is_some(), waits || scene.event.is_none()) {
         (true, true) => "begins",
         (true, false) => "whole",
         (false, true) => "goes-on-waiting",
@@ -75,14 +73,14 @@ fn statement_or_answer(
     let bar_to = next.unwrap_or(scenes.len());
     markup! {
         div class=(format!("box {part} {}{fate}", colour(scene.session)))
-            style=(place(i, i + 1)) title=(format!("after {}", milliseconds(event))) {
+            style=(place(i, i + 1)) title=[scene.event.map(|event| format!("after {}", milliseconds(event)))] {
             p.who { span.n { (scene.n) } " " (visible(&names[scene.session])) }
             @if let Some(sql) = scene.sql { pre.sql { (visible_lines(sql).join("\n")) } }
             @for item in scene.items.iter().filter(|item| !is_plain_ok(item)) { (item_told(item)) }
         }
-        @if waits && bar_to > bar_from {
+        @if let Some(event) = scene.event.filter(|_| waits && bar_to > bar_from) {
             div class=(format!("bar {}", blocker_colour(event)))
-                style=(place(bar_from, bar_to)) title=(bar_title(run, event, next)) {
+                style=(place(bar_from, bar_to)) title=(bar_title(event, next.and_then(|at| scenes[at].event))) {
                 span { (scene.n) " waits" }
             }
         }
@@ -104,8 +102,12 @@ fn blocker_colour(event: &Event) -> String {
     session.map_or_else(|| "lane-outside".to_owned(), colour)
 }
 
-fn bar_title(run: &Run, event: &Event, next: Option<usize>) -> String {
-    match next.map(|next| &run.events[next]) {
+fn outcome<'a>(scene: &Scene<'a>) -> Option<&'a Outcome> {
+    scene.event.map(|event| &event.outcome)
+}
+
+fn bar_title(event: &Event, next: Option<&Event>) -> String {
+    match next {
         Some(answer) => {
             let waited = answer.at_us.saturating_sub(event.at_us);
             format!("statement {} waits {}.{:03} ms", event.n, waited / 1000, waited % 1000)

@@ -42,7 +42,9 @@ pub fn in_order(run: &mut Run, events: Vec<(usize, usize, &str, Outcome)>) {
             None => sql.to_owned(),
         };
         let at_us = run.events.len() as u64 * EVENT_US;
-        run.events.push(Event { n, session, sql, outcome, at_us });
+        let (sent, answered) = (None, None);
+        run.events.push(Event { n, session, sql, outcome, at_us, sent, answered });
+        Event::number(&mut run.events);
     }
     let mut steps: Vec<&Event> = run.events.iter().collect();
     steps.sort_by_key(|event| event.n);

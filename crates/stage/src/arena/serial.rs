@@ -117,8 +117,10 @@ impl Room {
         for (n, (step, reply)) in case.steps.iter().zip(steps).enumerate() {
             let outcome = reply.map_or_else(Outcome::Error, Outcome::Ok);
             let (session, sql) = (step.session, step.statement.sql.clone());
-            run.events.push(Event { n: n + 1, session, sql, outcome, at_us });
+            let (sent, answered) = (None, None);
+            run.events.push(Event { n: n + 1, session, sql, outcome, at_us, sent, answered });
         }
+        Event::number(&mut run.events);
         let contents = contents.into_iter().flatten().flat_map(|answer| answer.results);
         let contents = contents.collect();
         self.set.wear(bytes_of_rows(plan) + bytes_written(&run));

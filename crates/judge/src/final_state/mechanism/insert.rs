@@ -53,7 +53,7 @@ impl<'r> Simulation<'_, 'r> {
             let sql = abridged(statement.sql);
             return Ok(Err(format!("what an INSERT read is not known: {sql}")));
         }
-        let met = |event| state.view(writer, event).remove(&table);
+        let met = |moment| state.view(writer, moment).remove(&table);
         if branches.next.is_empty()
             && shape.several_rows
             && met(statement.start) != met(statement.end)

@@ -44,7 +44,7 @@ use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Event, Outcome, Run};
 
 use super::compare::abridged;
-use super::orders::batches;
+use super::orders::Submissions;
 use super::transactions::{Performed, Transaction};
 use evaluate::Evaluator;
 use shape::write_shape;
@@ -193,14 +193,15 @@ pub(super) fn exception_sentence(exception: &Exception) -> String {
 /// Whether two statements were answered because of one submission, beside a COMMIT or ROLLBACK that set
 /// somebody free. Then the order of the answers does not tell which of them did its work first.
 fn released_together(run: &Run) -> bool {
-    let batches = batches(run);
+    let submissions = Submissions::of(run);
     let did_work = |event: &Event| match event.outcome {
         Outcome::Resumed(_) => true,
         Outcome::Ok(_) => !StatementKind::of(&event.sql).ends_transaction(),
         Outcome::Error(_) | Outcome::Blocked { .. } | Outcome::Skipped { .. } => false,
     };
-    let at_work = run.events.iter().zip(batches).filter(|(event, _)| did_work(event));
-    let numbers: Vec<usize> = at_work.map(|(_, batch)| batch).collect();
+    let at_work = run.events.iter().filter(|event| did_work(event));
+    let moments = at_work.filter_map(|event| event.answered);
+    let numbers: Vec<usize> = moments.map(|moment| submissions.before(moment)).collect();
     numbers.windows(2).any(|pair| pair[0] == pair[1])
 }
 

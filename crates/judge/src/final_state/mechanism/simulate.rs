@@ -70,7 +70,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
             }
             actions.push((transaction.ended, 1, Action::Commit { writer }));
         }
-        actions.sort_by_key(|(event, rank, _)| (*event, *rank));
+        actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
         let actions = actions.into_iter().map(|(_, _, action)| action).collect();
         let dialect = Dialect::of(run.target.product);
         Self { run, committed, sees: documented.claims.sees, dialect, actions }
@@ -156,13 +156,13 @@ impl<'a, 'r> Simulation<'a, 'r> {
         })
     }
 
-    /// What a write of this transaction sees, and the event from which on it sees it.
+    /// What a write of this transaction sees, and the moment from which on it sees it.
     pub(super) fn view_of(&self, writer: Writer, statement: &Performed<'_>) -> (WriteView, usize) {
         let transaction = self.committed[writer];
         let optimistic = transaction.begin.is_some_and(is_optimistic);
         match self.sees {
             _ if optimistic => (WriteView::TransactionSnapshot, transaction.began),
-            WriteView::TransactionSnapshot => (self.sees, snapshot_event(transaction)),
+            WriteView::TransactionSnapshot => (self.sees, snapshot_moment(transaction)),
             WriteView::Latest | WriteView::StatementSnapshot => (self.sees, statement.start),
         }
     }
@@ -202,7 +202,7 @@ pub(super) fn made(
 }
 
 /// A transaction's snapshot is that of its first statement that looks at rows.
-fn snapshot_event(transaction: &Transaction<'_>) -> usize {
+fn snapshot_moment(transaction: &Transaction<'_>) -> usize {
     let looks =
         |kind: &StatementKind| kind.writes() || matches!(kind, StatementKind::Select { .. });
     let first = transaction.statements.iter().find(|statement| looks(&statement.kind));

@@ -14,9 +14,9 @@ pub struct Version {
     pub values: Option<Vec<Value>>,
     /// Who made it; `None` = the set-up.
     pub writer: Option<Writer>,
-    /// Index of the event at which the statement that made it was answered.
+    /// The moment at which the statement that made it was answered.
     pub made: usize,
-    /// Index of the event at which its transaction committed; `None` = not yet.
+    /// The moment at which its transaction committed; `None` = not yet.
     pub committed: Option<usize>,
 }
 
@@ -43,16 +43,16 @@ impl Row {
             .find(|version| version.writer == Some(writer) && version.committed.is_none())
     }
 
-    /// The latest version that was committed at this event or before.
-    pub fn committed_at(&self, event: usize) -> Option<&Version> {
+    /// The latest version that was committed at this moment or before.
+    pub fn committed_at(&self, moment: usize) -> Option<&Version> {
         // Of several versions that were committed together the last one made counts.
         self.versions
             .iter()
-            .filter(|version| version.committed.is_some_and(|at| at <= event))
+            .filter(|version| version.committed.is_some_and(|at| at <= moment))
             .max_by_key(|version| version.committed)
     }
 
-    /// The versions that were committed after the first and not after the second event, oldest first.
+    /// The versions that were committed after the first and not after the second moment, oldest first.
     pub fn committed_between(&self, after: usize, until: usize) -> Vec<&Version> {
         let mut found: Vec<&Version> = self
             .versions
@@ -74,9 +74,9 @@ impl Row {
             .filter(move |version| version.committed.is_none() && version.writer != Some(writer))
     }
 
-    /// What a transaction sees of it at an event.
-    pub fn visible(&self, writer: Writer, event: usize) -> Option<&Vec<Value>> {
-        let version = self.own(writer).or_else(|| self.committed_at(event))?;
+    /// What a transaction sees of it at a moment.
+    pub fn visible(&self, writer: Writer, moment: usize) -> Option<&Vec<Value>> {
+        let version = self.own(writer).or_else(|| self.committed_at(moment))?;
         version.values.as_ref()
     }
 }
@@ -104,21 +104,21 @@ impl State {
     }
 
     /// Marks what a transaction has written as committed.
-    pub fn commit(&mut self, writer: Writer, event: usize) {
+    pub fn commit(&mut self, writer: Writer, moment: usize) {
         for row in &mut self.rows {
             for version in &mut row.versions {
                 if version.writer == Some(writer) && version.committed.is_none() {
-                    version.committed = Some(event);
+                    version.committed = Some(moment);
                 }
             }
         }
     }
 
-    /// Everything that a transaction sees at an event, by table.
-    pub fn view(&self, writer: Writer, event: usize) -> BTreeMap<usize, Vec<Vec<Value>>> {
+    /// Everything that a transaction sees at a moment, by table.
+    pub fn view(&self, writer: Writer, moment: usize) -> BTreeMap<usize, Vec<Vec<Value>>> {
         let mut view: BTreeMap<usize, Vec<Vec<Value>>> = BTreeMap::new();
         for row in &self.rows {
-            if let Some(values) = row.visible(writer, event) {
+            if let Some(values) = row.visible(writer, moment) {
                 view.entry(row.table).or_default().push(values.clone());
             }
         }
