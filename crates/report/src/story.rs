@@ -287,6 +287,7 @@ mod tests {
             final_state: Vec::new(),
             checks: Vec::new(),
             notes: Vec::new(),
+            settings: Vec::new(),
             ending: Ending::Complete,
         }
     }
