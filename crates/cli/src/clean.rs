@@ -14,6 +14,8 @@ use serde_json::json;
 
 use crate::exit::{BadInput, Exit};
 use crate::hunt::{duration, span};
+use crate::interrupt::Interrupt;
+use crate::login::LoginArgs;
 use crate::output::{complain, print};
 use crate::targets;
 
@@ -43,6 +45,8 @@ pub struct CleanArgs {
     /// How to show the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    login: LoginArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,7 +68,8 @@ struct Item {
 
 /// Runs the command.
 pub fn run(arguments: &CleanArgs) -> anyhow::Result<ExitCode> {
-    let target = targets::open_running(&arguments.target)?.ok_or_else(|| {
+    let login = arguments.login.read(&Interrupt::listen()?)?;
+    let (target, _) = targets::open_running(&arguments.target, &login)?.ok_or_else(|| {
         BadInput(format!(
             "'{}' is a private server, which ends with its command: expected a URL or sqlite",
             arguments.target

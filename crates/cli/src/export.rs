@@ -18,6 +18,7 @@ use crate::exit::{BadInput, Exit};
 use crate::files::{finding_at, read};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
+use crate::login::LoginArgs;
 use crate::output;
 use crate::targets::OpenTarget;
 
@@ -52,13 +53,15 @@ pub struct ExportArgs {
     /// Which permutation of a .spec file, counted from 1
     #[arg(long, value_name = "N")]
     permutation: Option<usize>,
+    #[command(flatten)]
+    login: LoginArgs,
 }
 
 /// Prints the script.
 pub fn run(arguments: &ExportArgs) -> anyhow::Result<ExitCode> {
     let subject = subject(arguments)?;
     let run = match &arguments.on {
-        Some(on) => Some(observe(on, arguments.level, &subject)?),
+        Some(on) => Some(observe(on, arguments, &subject)?),
         None => None,
     };
     let script = match (&subject, &run) {
@@ -119,10 +122,10 @@ fn one_of(path: &Path, mut cases: Vec<Case>, asked: Option<usize>) -> Result<Cas
     }
 }
 
-fn observe(on: &str, level: Option<LevelChoice>, subject: &Subject) -> anyhow::Result<Run> {
+fn observe(on: &str, arguments: &ExportArgs, subject: &Subject) -> anyhow::Result<Run> {
     let interrupt = Interrupt::listen()?;
-    let open = OpenTarget::open(on)?;
-    let level = level.or_else(|| subject.level().map(LevelChoice::One));
+    let open = OpenTarget::open(on, &arguments.login.read(&interrupt)?)?;
+    let level = arguments.level.or_else(|| subject.level().map(LevelChoice::One));
     let choices: Vec<LevelChoice> = level.into_iter().collect();
     let levels = chosen(&choices, open.target.as_ref())?;
     let [level] = levels[..] else {

@@ -9,6 +9,7 @@ mod hunt;
 mod interrupt;
 mod leftovers;
 mod levels;
+mod login;
 mod oracles;
 mod output;
 mod pages;
@@ -76,6 +77,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Err(error) = login::refuse_password_argument() {
+        return exit::report(&error.into());
+    }
     let cli = Cli::parse();
     behave(Manners { quiet: cli.quiet, colour: cli.color });
     // A write beyond the size that files may have (`ulimit -f`) shall be an error like a full disk, not the end.

@@ -22,6 +22,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
+use crate::login::LoginArgs;
 use crate::output;
 use crate::targets::{self, OpenTarget};
 
@@ -45,6 +46,8 @@ pub struct ProbeArgs {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    login: LoginArgs,
 }
 
 /// What the table is shown as.
@@ -64,9 +67,10 @@ enum Format {
 pub fn run(arguments: &ProbeArgs) -> anyhow::Result<ExitCode> {
     let cases = probe_cases();
     let interrupt = Interrupt::listen()?;
+    let login = arguments.login.read(&interrupt)?;
     let mut probes = Vec::new();
     let outcome = arguments.on.iter().try_for_each(|on| {
-        let open = OpenTarget::open(on)?;
+        let open = OpenTarget::open(on, &login)?;
         let flag = &interrupt.flag;
         let prober = Prober { target: open.target.as_ref(), cases: &cases, interrupt: flag };
         interrupt.attend(|| prober.probe(&arguments.level, &mut probes))
@@ -226,10 +230,11 @@ fn progress(target: &TargetInfo, steps: usize) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::login::Login;
 
     /// Probes the case on SQLite.
     fn probed(text: &str) -> Vec<Probe> {
-        let open = OpenTarget::open("sqlite").expect("SQLite is built in");
+        let open = OpenTarget::open("sqlite", &Login::none()).expect("SQLite is built in");
         let cases = [Case::parse("G0", text).expect("a valid case")];
         let interrupt = Arc::default();
         let prober = Prober { target: open.target.as_ref(), cases: &cases, interrupt: &interrupt };

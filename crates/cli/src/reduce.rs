@@ -21,6 +21,7 @@ use crate::files::{Script, finding_at, read};
 use crate::hunt::{duration, known_issues};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
+use crate::login::LoginArgs;
 use crate::oracles::{self, OracleChoice};
 use crate::output::{complain, print, tell};
 use crate::targets::{self, OpenTarget};
@@ -60,6 +61,8 @@ pub struct ReduceArgs {
     /// Write the reduced case to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    login: LoginArgs,
 }
 
 /// What to reduce.
@@ -74,7 +77,7 @@ struct Subject {
 pub fn run(arguments: &ReduceArgs) -> anyhow::Result<ExitCode> {
     let subject = read_subject(&arguments.file)?;
     let interrupt = Interrupt::listen()?;
-    let open = OpenTarget::open(&arguments.on)?;
+    let open = OpenTarget::open(&arguments.on, &arguments.login.read(&interrupt)?)?;
     let options = RunOptions {
         interrupt: Arc::clone(&interrupt.flag),
         limits: Limits::hurried(),

@@ -21,6 +21,7 @@ use crate::exit::{BadInput, Exit};
 use crate::files::{Script, read};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
+use crate::login::{Login, LoginArgs};
 use crate::oracles::{self, OracleChoice};
 use crate::output::{self, complain, tell};
 use crate::targets::{self, OpenTarget};
@@ -58,6 +59,8 @@ pub struct RunArgs {
     /// Do not ask the server who waits: silence of this many milliseconds counts as blocked
     #[arg(long, value_name = "MS")]
     silence: Option<u64>,
+    #[command(flatten)]
+    login: LoginArgs,
 }
 
 /// What the results are shown as.
@@ -84,7 +87,8 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     let flag = Arc::clone(&interrupt.flag);
     let options = RunOptions { asking, interrupt: flag, ..RunOptions::default() };
     let oracles = oracles::chosen(&arguments.oracle);
-    let errand = Errand { arguments, scripts: &scripts, oracles, options, interrupt };
+    let login = arguments.login.read(&interrupt)?;
+    let errand = Errand { arguments, scripts: &scripts, oracles, options, login, interrupt };
     if arguments.format == Format::Isolationtester {
         return errand.run_specs();
     }
@@ -124,13 +128,14 @@ struct Errand<'a> {
     scripts: &'a [Script],
     oracles: Vec<Oracle>,
     options: RunOptions,
+    login: Login,
     interrupt: Interrupt,
 }
 
 impl Errand<'_> {
     fn run_cases(&self, results: &mut Vec<RunResult>) -> anyhow::Result<()> {
         for on in &self.arguments.on {
-            let open = OpenTarget::open(on)?;
+            let open = OpenTarget::open(on, &self.login)?;
             self.interrupt.attend(|| self.run_on(on, open.target.as_ref(), results))?;
         }
         Ok(())
@@ -188,7 +193,7 @@ impl Errand<'_> {
         }
         let mut exit = Exit::Fine;
         for on in &self.arguments.on {
-            let server = OpenTarget::open(on)?;
+            let server = OpenTarget::open(on, &self.login)?;
             let complete = self.interrupt.attend(|| self.run_specs_on(&server, &specs))?;
             if !complete {
                 exit = Exit::Target;

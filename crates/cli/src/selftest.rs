@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::exit::{BadInput, Exit};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
+use crate::login::LoginArgs;
 use crate::oracles::{self, OracleChoice};
 use crate::output;
 use crate::selftest_text;
@@ -54,6 +55,8 @@ pub struct SelfTestArgs {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    login: LoginArgs,
 }
 
 /// What the matrix is shown as.
@@ -72,9 +75,10 @@ pub fn run(arguments: &SelfTestArgs) -> anyhow::Result<ExitCode> {
         return Err(BadInput("selftest needs an oracle to test".to_owned()).into());
     }
     let interrupt = Interrupt::listen()?;
+    let login = arguments.login.read(&interrupt)?;
     let mut findings = Vec::new();
     let outcome = arguments.on.iter().try_for_each(|on| {
-        let open = OpenTarget::open(on)?;
+        let open = OpenTarget::open(on, &login)?;
         interrupt.attend(|| test(arguments, &oracles, &open, &interrupt, &mut findings))
     });
     // What was tested before a failure is shown all the same.

@@ -3,9 +3,9 @@
 //! Idea: MySQL's protocol begins with a greeting of the server that carries its version. PostgreSQL's server
 //! answers a start-up message with its parameters, the version among them, and then says that it is ready
 //! for queries, or that it is still starting.
-//! Assumption: the port is the server's (see `port`), and it asks for no password and no TLS.
-//! Blind spot: a MySQL greeting says nothing about whether the account may log in; a caller that has a driver
-//! should check with that.
+//! Assumption: the port is the server's (see `port`), and it asks for no password.
+//! Blind spot: a MySQL greeting says nothing about whether the account may log in, nor does a PostgreSQL server
+//! whose rules demand TLS, which is not spoken here; a caller that has a driver should check with that.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,6 +22,8 @@ const MARIADB_DISGUISE: &str = "5.5.5-";
 
 /// Version 3.0 of PostgreSQL's protocol.
 const PROTOCOL_3: u32 = 3 << 16;
+/// SQLSTATE of a login that the server's rules do not provide for, for instance because it is not encrypted.
+const INVALID_AUTHORIZATION: &str = "28000";
 /// A start-up answer is a few hundred bytes; whatever claims to be longer is no such answer.
 const LONGEST_MESSAGE: u32 = 1 << 16;
 
@@ -85,7 +87,14 @@ fn start_up(
                     version = words.next().unwrap_or_default();
                 }
             }
-            b'E' => return Err(error_text(&body)),
+            // It is ready enough to apply its rules about who may come in, and how.
+            b'E' if field(&body, b'C').as_deref() == Some(INVALID_AUTHORIZATION) => {
+                return Ok(version);
+            }
+            b'E' => {
+                let unknown = || "an error without a message".to_owned();
+                return Err(field(&body, b'M').unwrap_or_else(unknown));
+            }
             b'Z' => {
                 // It is ready; saying goodbye is a courtesy.
                 let _ = stream.write_all(&[b'X', 0, 0, 0, 4]);
@@ -109,10 +118,10 @@ fn message(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     Ok((header[0], body))
 }
 
-/// The message field of an error.
-fn error_text(body: &[u8]) -> String {
-    let field = body.split(|byte| *byte == 0).find(|field| field.first() == Some(&b'M'));
-    field.map_or_else(|| "an error without a message".to_owned(), |field| text(&field[1..]))
+/// A field of an error.
+fn field(body: &[u8], kind: u8) -> Option<String> {
+    let field = body.split(|byte| *byte == 0).find(|field| field.first() == Some(&kind))?;
+    Some(text(&field[1..]))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -181,6 +190,8 @@ mod tests {
             answers(&[(b'E', starting)]),
             Err("the database system is starting up".to_owned())
         );
+        let encrypted_only = b"SFATAL\0C28000\0Mno pg_hba.conf entry for host, no encryption\0\0";
+        assert_eq!(answers(&[(b'E', encrypted_only)]), Ok(String::new()));
         assert!(answers(&[(b'R', &[0, 0, 0, 5])]).unwrap_err().contains("password"));
         assert!(answers(&[]).is_err());
         assert!(

@@ -43,13 +43,10 @@ impl Cockroach {
     /// Connects once to learn version and levels. Missing parts of the URL get the usual values.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, TargetError> {
         let mut endpoint = endpoint.clone();
-        endpoint.port.get_or_insert(26257);
-        for (part, usual) in [(&mut endpoint.user, "root"), (&mut endpoint.database, "defaultdb")] {
-            if part.is_empty() {
-                usual.clone_into(part);
-            }
-        }
-        let mut session = PgSession::new(dial(&endpoint, &[])?);
+        endpoint.fill_in();
+        let connection = dial(&endpoint, &[])?;
+        endpoint.tls.settle(connection.is_encrypted());
+        let mut session = PgSession::new(connection);
         let refused = |error: DbError| TargetError::Connect {
             endpoint: endpoint.to_string(),
             reason: error.message,

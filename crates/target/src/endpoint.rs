@@ -1,12 +1,20 @@
-//! Where a server is and who we are there: `scheme://user:password@host:port/database`.
+//! Where a server is and who we are there: `scheme://user:password@host:port/database?sslmode=…`.
 //!
-//! Only what the targets need of a URL is read; anything else is an error with a reason. The password
-//! stays inside: [`Endpoint`]'s `Display` and `Debug` never show it.
+//! Only what the targets need of a URL is read; anything else is an error with a reason, parameters too: a
+//! parameter that is silently dropped would be one that the user relies on. The password stays inside:
+//! [`Endpoint`]'s `Display` and `Debug` never show it. `Display` gives a URL that leads to the same place.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::tls::Tls;
+
+/// What is written as %XX in a part of a URL.
+const RESERVED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
 /// A parsed target URL.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,45 +23,86 @@ pub struct Endpoint {
     pub scheme: String,
     /// Empty where the URL has none: the driver chooses its product's usual administrator.
     pub user: String,
-    /// Empty where there is none.
-    pub password: String,
+    /// `None` where the URL has none; an empty one (`user:@host`) is one that was given.
+    pub password: Option<String>,
     /// Name or address.
     pub host: String,
     /// `None` = the product's usual port.
     pub port: Option<u16>,
     /// Empty where there is none.
     pub database: String,
+    /// Whether and how the connection is encrypted.
+    pub tls: Tls,
     /// The server's Unix socket, once it told of one. No part of a URL.
     pub socket: Option<PathBuf>,
 }
 
 /// A text that is no target URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("bad target URL: expected SCHEME://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE], {0}")]
-pub struct BadUrl(String);
+#[error(
+    "bad target URL: expected SCHEME://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?NAME=VALUE&…], {0}"
+)]
+pub struct BadUrl(pub(crate) String);
 
 impl Endpoint {
     /// Reads a URL. The error never repeats the text, which may hold a password.
     pub fn parse(url: &str) -> Result<Self, BadUrl> {
         let (scheme, rest) =
             url.split_once("://").ok_or_else(|| BadUrl("found no '://'".to_owned()))?;
-        let rest = rest.split_once('?').map_or(rest, |(before, _)| before);
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (user, password) = match login.split_once(':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (login, None),
+        };
         let (host, port) = split_port(address)?;
         if host.is_empty() {
             return Err(BadUrl("found no host".to_owned()));
         }
-        Ok(Self {
+        let mut endpoint = Self {
             scheme: scheme.to_lowercase(),
             user: decode(user, "user")?,
-            password: decode(password, "password")?,
+            password: password.map(|password| decode(password, "password")).transpose()?,
             host: host.to_owned(),
             port,
             database: decode(database, "database")?,
+            tls: Tls::default(),
             socket: None,
-        })
+        };
+        for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let name = decode(name, "name of a parameter")?;
+            endpoint.tls.set(&name, &decode(value, &name)?).map_err(BadUrl)?;
+        }
+        Ok(endpoint)
+    }
+
+    /// The user's password; empty where there is none.
+    pub fn password(&self) -> &str {
+        self.password.as_deref().unwrap_or_default()
+    }
+
+    /// Fills in what the URL leaves out with the product's usual values.
+    pub fn fill_in(&mut self) {
+        let (user, port, database) = match self.scheme.as_str() {
+            "postgres" | "postgresql" => ("postgres", 5432, "postgres"),
+            "cockroach" | "cockroachdb" => ("root", 26257, "defaultdb"),
+            "tidb" => ("root", 4000, ""),
+            _ => ("root", 3306, ""),
+        };
+        self.port.get_or_insert(port);
+        for (part, usual) in [(&mut self.user, user), (&mut self.database, database)] {
+            if part.is_empty() {
+                usual.clone_into(part);
+            }
+        }
+    }
+
+    /// Whether nothing leaves this machine on the way to the server.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.host == "localhost"
+            || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
     }
 }
 
@@ -100,12 +149,26 @@ fn decode(text: &str, part: &str) -> Result<String, BadUrl> {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let encoded = |text: &str| utf8_percent_encode(text, RESERVED).to_string();
         write!(f, "{}://", self.scheme)?;
         if !self.user.is_empty() {
-            write!(f, "{}@", self.user)?;
+            write!(f, "{}@", encoded(&self.user))?;
         }
-        f.write_str(&self.host)?;
-        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+        if self.host.contains(':') {
+            write!(f, "[{}]", self.host)?;
+        } else {
+            f.write_str(&self.host)?;
+        }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))?;
+        if !self.database.is_empty() {
+            write!(f, "/{}", encoded(&self.database))?;
+        }
+        let mut sign = '?';
+        for (name, value) in self.tls.parameters() {
+            write!(f, "{sign}{name}={}", encoded(&value))?;
+            sign = '&';
+        }
+        Ok(())
     }
 }
 
@@ -123,10 +186,27 @@ mod tests {
     fn reads_all_parts() {
         let url = Endpoint::parse("MySQL://ro%40ot:p%3Aw@[::1]:3307/db").unwrap();
         assert_eq!((url.scheme.as_str(), url.user.as_str()), ("mysql", "ro@ot"));
-        assert_eq!((url.password.as_str(), url.host.as_str()), ("p:w", "::1"));
+        assert_eq!((url.password(), url.host.as_str()), ("p:w", "::1"));
         assert_eq!((url.port, url.database.as_str()), (Some(3307), "db"));
         let url = Endpoint::parse("postgres://localhost").unwrap();
-        assert_eq!((url.user.as_str(), url.port), ("", None));
+        assert_eq!((url.user.as_str(), url.port, url.password), ("", None, None));
+        let url = Endpoint::parse("postgres://me:@localhost").unwrap();
+        assert_eq!(url.password.as_deref(), Some(""));
+    }
+
+    #[test]
+    fn what_is_shown_leads_to_the_same_place() {
+        for url in [
+            "postgres://localhost",
+            "mysql://ro%40ot@[::1]:3307/d%20b",
+            "postgres://me@db.example:5432/app?sslmode=verify-full&sslrootcert=/etc/my%20ca.pem",
+            "mariadb://db?sslmode=require&sslcert=a.pem&sslkey=b.pem",
+        ] {
+            let endpoint = Endpoint::parse(url).unwrap();
+            assert_eq!(endpoint.to_string(), url);
+        }
+        let vendor = Endpoint::parse("mysql://h?ssl-mode=VERIFY_IDENTITY&ssl-ca=ca.pem").unwrap();
+        assert_eq!(vendor.to_string(), "mysql://h?sslmode=verify-full&sslrootcert=ca.pem");
     }
 
     #[test]
@@ -150,10 +230,24 @@ mod tests {
 
     #[test]
     fn never_shows_the_password() {
-        let url = Endpoint::parse("mysql://root:s3cret@h:1").unwrap();
+        let url = Endpoint::parse("mysql://root:s3cret@h:1?sslmode=require").unwrap();
         assert!(!format!("{url} {url:?}").contains("s3cret"));
-        for bad in ["s3cret@h", "mysql://root:s3cret@", "mysql://root:s3cret@h:x1"] {
-            assert!(!Endpoint::parse(bad).unwrap_err().to_string().contains("s3cret"));
+        for bad in [
+            "s3cret@h",
+            "mysql://root:s3cret@",
+            "mysql://root:s3cret@h:x1",
+            "mysql://root:s3cret@h?password=s3cret",
+            "mysql://h?sslmode=s3cret",
+        ] {
+            assert!(!Endpoint::parse(bad).unwrap_err().to_string().contains("s3cret"), "{bad}");
         }
+    }
+
+    #[test]
+    fn unknown_parameters_are_refused() {
+        let told = |url| Endpoint::parse(url).unwrap_err().to_string();
+        let message = told("postgres://h?connect_timeout=3");
+        assert!(message.contains("'connect_timeout'") && message.contains("sslrootcert"));
+        assert!(told("postgres://h?sslmode=on").contains("verify-full"));
     }
 }

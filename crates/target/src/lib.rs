@@ -15,6 +15,7 @@
 pub mod cockroach;
 pub mod endpoint;
 mod innodb;
+pub mod login;
 mod mariadb;
 mod mark;
 mod mysql;
@@ -31,6 +32,7 @@ mod settings;
 mod socket;
 pub mod sqlite;
 mod tidb;
+pub mod tls;
 mod upkeep;
 mod wait;
 
@@ -40,7 +42,7 @@ use std::time::Duration;
 use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
 
 pub use mark::{Kind, Marked, Owner};
-pub use open::{OpenError, open};
+pub use open::{Address, OpenError, open};
 pub use upkeep::{PurgeProgress, PurgeQuestion, Upkeep};
 pub use wait::{await_answer, execute, execute_all, wait_readable};
 
@@ -59,6 +61,14 @@ pub enum TargetError {
         /// Where to, without password.
         endpoint: String,
         /// The server's or the system's words.
+        reason: String,
+    },
+    /// It asks for a password, and none was given.
+    #[error("cannot connect to {endpoint}: {reason}")]
+    PasswordWanted {
+        /// Where to.
+        endpoint: String,
+        /// The server's words.
         reason: String,
     },
     /// The target has no such level.

@@ -27,26 +27,53 @@ pub enum OpenError {
     Target(#[from] TargetError),
 }
 
-/// Opens the target that `text` names.
+/// Opens the target that `text` names, with the password that stands in it, if one does.
 pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
-    if let Some(variant) = sqlite_variant(text) {
-        let sqlite = Sqlite::connect(variant);
-        return Ok(Box::new(sqlite.map_err(|_| OpenError::UnknownScheme(text.to_owned()))?));
-    }
-    let endpoint = Endpoint::parse(text)?;
-    Ok(match endpoint.scheme.as_str() {
-        "postgres" | "postgresql" => {
-            let target = Postgres::connect(&endpoint)?;
-            if target.is_cockroach() {
-                Box::new(Cockroach::connect(&endpoint)?)
-            } else {
-                Box::new(target)
-            }
+    Address::parse(text)?.open()
+}
+
+/// Where a target is. Shown without a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// In this process: the name, `sqlite:wal`.
+    Embedded(String),
+    /// A server.
+    Server(Box<Endpoint>),
+}
+
+impl Address {
+    /// Reads a name or a URL.
+    pub fn parse(text: &str) -> Result<Self, OpenError> {
+        if sqlite_variant(text).is_some() {
+            return Ok(Self::Embedded(text.to_owned()));
         }
-        "cockroach" | "cockroachdb" => Box::new(Cockroach::connect(&endpoint)?),
-        "mysql" | "mariadb" | "tidb" => mysql_family::connect(&endpoint)?,
-        other => return Err(OpenError::UnknownScheme(other.to_owned())),
-    })
+        Ok(Self::Server(Box::new(Endpoint::parse(text)?)))
+    }
+
+    /// Opens what is there.
+    pub fn open(&self) -> Result<Box<dyn Target>, OpenError> {
+        let endpoint = match self {
+            Self::Server(endpoint) => endpoint,
+            Self::Embedded(name) => {
+                let sqlite = Sqlite::connect(sqlite_variant(name).unwrap_or_default());
+                let unknown = |_| OpenError::UnknownScheme(name.clone());
+                return Ok(Box::new(sqlite.map_err(unknown)?));
+            }
+        };
+        Ok(match endpoint.scheme.as_str() {
+            "postgres" | "postgresql" => {
+                let target = Postgres::connect(endpoint)?;
+                if target.is_cockroach() {
+                    Box::new(Cockroach::connect(endpoint)?)
+                } else {
+                    Box::new(target)
+                }
+            }
+            "cockroach" | "cockroachdb" => Box::new(Cockroach::connect(endpoint)?),
+            "mysql" | "mariadb" | "tidb" => mysql_family::connect(endpoint)?,
+            other => return Err(OpenError::UnknownScheme(other.to_owned())),
+        })
+    }
 }
 
 /// What an unknown scheme or engine was probably meant to be.

@@ -3,27 +3,22 @@
 //! The simple query protocol, so that the server sees exactly our text, read message by message:
 //! command tags (a `COMMIT` that answers `ROLLBACK`), the transaction status after each statement, type
 //! ids of columns and NOTICEs in their place all come through, which the ready-made clients hide.
-//! Messages and authentication are the work of the `postgres-protocol` crate.
+//! Messages and authentication are the work of the `postgres-protocol` crate; connecting is in `login`.
 //!
-//! Blind spot: no TLS. `COPY FROM STDIN` is refused, because a case has no data to send.
+//! Blind spot: `COPY FROM STDIN` is refused, because a case has no data to send.
+
+mod login;
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::{Duration, Instant};
 
 use anchorite_model::Value;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
-use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::{backend, backend::Message, frontend};
 
-use crate::endpoint::Endpoint;
 use crate::socket::Socket;
-use crate::wait::wait_readable;
-
-/// Longest time for opening a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 
 /// An error or a notice with the fields that matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,109 +127,6 @@ pub struct PgConnection {
 }
 
 impl PgConnection {
-    /// Connects and logs in. `parameters` are run-time settings for the start-up message.
-    pub fn open(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<Self, String> {
-        let port = endpoint.port.expect("the driver fills in the port");
-        let socket =
-            Socket::open(endpoint, port, CONNECT_LIMIT).map_err(|error| error.to_string())?;
-        let mut connection = Self {
-            socket,
-            inbox: BytesMut::with_capacity(8192),
-            outbox: BytesMut::new(),
-            items: VecDeque::new(),
-            rows: None,
-            lost: false,
-            pid: 0,
-            secret: 0,
-            server_version: String::new(),
-            is_cockroach: false,
-        };
-        let all = [("user", endpoint.user.as_str()), ("database", endpoint.database.as_str())];
-        let all = all.into_iter().chain(parameters.iter().copied());
-        frontend::startup_message(all, &mut connection.outbox).map_err(|e| e.to_string())?;
-        connection.flush().map_err(|e| e.to_string())?;
-        connection.log_in(endpoint)?;
-        Ok(connection)
-    }
-
-    fn log_in(&mut self, endpoint: &Endpoint) -> Result<(), String> {
-        let start = Instant::now();
-        let mut scram = None;
-        loop {
-            let message = match self.next_message().map_err(|e| e.to_string())? {
-                Some(message) => message,
-                None if self.lost => return Err("the server closed the connection".to_owned()),
-                None if start.elapsed() > CONNECT_LIMIT => {
-                    return Err(format!("no answer within {} s", CONNECT_LIMIT.as_secs()));
-                }
-                None => {
-                    wait_readable(&[self.socket.fd()], CONNECT_LIMIT);
-                    continue;
-                }
-            };
-            match message {
-                Message::ErrorResponse(body) => {
-                    let error = message_of(body.fields());
-                    return Err(format!("{} ({})", error.message, error.code));
-                }
-                Message::BackendKeyData(body) => {
-                    self.pid = u64::try_from(body.process_id()).unwrap_or_default();
-                    self.secret = body.secret_key();
-                }
-                Message::ReadyForQuery(_) => return Ok(()),
-                other => self.authenticate(other, endpoint, &mut scram)?,
-            }
-        }
-    }
-
-    fn authenticate(
-        &mut self,
-        message: Message,
-        endpoint: &Endpoint,
-        scram: &mut Option<sasl::ScramSha256>,
-    ) -> Result<(), String> {
-        let password = endpoint.password.as_bytes();
-        let out = &mut self.outbox;
-        let written = match message {
-            Message::AuthenticationCleartextPassword => frontend::password_message(password, out),
-            Message::AuthenticationMd5Password(body) => {
-                let hash = md5_hash(endpoint.user.as_bytes(), password, body.salt());
-                frontend::password_message(hash.as_bytes(), out)
-            }
-            Message::AuthenticationSasl(_) => {
-                let exchange =
-                    sasl::ScramSha256::new(password, sasl::ChannelBinding::unsupported());
-                let sent =
-                    frontend::sasl_initial_response(sasl::SCRAM_SHA_256, exchange.message(), out);
-                *scram = Some(exchange);
-                sent
-            }
-            Message::AuthenticationSaslContinue(body) => match scram {
-                Some(exchange) => exchange
-                    .update(body.data())
-                    .and_then(|()| frontend::sasl_response(exchange.message(), out)),
-                None => return Err("the server continued a login that never began".to_owned()),
-            },
-            Message::AuthenticationSaslFinal(body) => match scram {
-                Some(exchange) => exchange.finish(body.data()),
-                None => Ok(()),
-            },
-            Message::ParameterStatus(body) => {
-                match body.name().unwrap_or_default() {
-                    "server_version" => {
-                        self.server_version = body.value().unwrap_or_default().to_owned();
-                    }
-                    "crdb_version" => self.is_cockroach = true,
-                    _ => {}
-                }
-                Ok(())
-            }
-            Message::AuthenticationOk | Message::NoticeResponse(_) => Ok(()),
-            _ => return Err("the server asked for a way to log in that is not supported".into()),
-        };
-        written.and_then(|()| self.flush()).map_err(|error| error.to_string())
-    }
-
     /// Sends a text of one or more statements.
     pub fn send(&mut self, sql: &str) {
         self.send_several(&[sql]);
@@ -270,9 +162,13 @@ impl PgConnection {
         let mut request = BytesMut::new();
         let pid = i32::try_from(self.pid).unwrap_or_default();
         frontend::cancel_request(pid, self.secret, &mut request);
-        // The server closes that connection when the request is taken in. One that cannot be reached for it
-        // is noticed by whoever waits for the statement.
-        let _ = self.socket.tell_apart(&request, CONNECT_LIMIT);
+        // One that cannot be reached for it is noticed by whoever waits for the statement.
+        let _ = login::tell_apart(&self.socket, &request);
+    }
+
+    /// Whether the server and we agreed on encryption.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.socket.is_encrypted()
     }
 
     fn take_in(&mut self, message: Message) {

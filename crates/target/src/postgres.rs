@@ -55,13 +55,9 @@ impl Postgres {
     /// Connects once to learn the version. Missing parts of the URL get PostgreSQL's usual values.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, TargetError> {
         let mut endpoint = endpoint.clone();
-        endpoint.port.get_or_insert(5432);
-        for part in [&mut endpoint.user, &mut endpoint.database] {
-            if part.is_empty() {
-                "postgres".clone_into(part);
-            }
-        }
+        endpoint.fill_in();
         let connection = dial(&endpoint, &[])?;
+        endpoint.tls.settle(connection.is_encrypted());
         let is_cockroach = connection.is_cockroach;
         let version = connection.server_version.clone();
         let info = TargetInfo { product: Product::Postgres, version, variant: String::new() };
@@ -90,8 +86,7 @@ impl Postgres {
 
 /// Opens a connection; the error names the endpoint.
 pub fn dial(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<PgConnection, TargetError> {
-    PgConnection::open(endpoint, parameters)
-        .map_err(|reason| TargetError::Connect { endpoint: endpoint.to_string(), reason })
+    PgConnection::open(endpoint, parameters).map_err(|refusal| refusal.at(endpoint))
 }
 
 /// What the server says about itself, to those who may know.

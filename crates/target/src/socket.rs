@@ -4,10 +4,11 @@
 //! the processor time of TCP on loopback; with thousands of tiny statements per second that is felt. Which
 //! socket it is, the server itself tells (the product's file asks, and makes sure that the same server answers
 //! there). Assumption: a socket's path does not change while a target is open; where nothing answers on it any
-//! more, TCP is used.
+//! more, TCP is used. What goes over TCP can be encrypted ([`Socket::encrypt`]), at the moment that the product's
+//! protocol has for it.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 
 use crate::endpoint::Endpoint;
+use crate::tls::Encryption;
 use crate::wait::wait_writable;
 
 /// How much is read at once.
@@ -27,6 +29,7 @@ const WRITE_SLICE: Duration = Duration::from_millis(50);
 
 pub(crate) struct Socket {
     stream: Stream,
+    encryption: Option<Encryption>,
     /// Kept, because clearing it for each read would take longer than reading.
     chunk: Box<[u8]>,
 }
@@ -77,19 +80,37 @@ impl Socket {
                 Stream::Tcp(stream)
             }
         };
-        Ok(Self { stream, chunk: vec![0; READ_BYTES].into_boxed_slice() })
+        let chunk = vec![0; READ_BYTES].into_boxed_slice();
+        Ok(Self { stream, encryption: None, chunk })
     }
 
-    /// Sends a few bytes over a second connection and waits until the server closes it.
-    pub(crate) fn tell_apart(&self, message: &[u8], limit: Duration) -> io::Result<()> {
+    /// A second connection to the same server, not encrypted yet.
+    pub(crate) fn apart(&self, limit: Duration) -> io::Result<Self> {
         let peer = match &self.stream {
             Stream::Tcp(stream) => Peer::Tcp(stream.peer_addr()?),
             Stream::Unix(_, path) => Peer::Unix(path.clone()),
         };
-        let mut side = Self::dial(&peer, limit)?;
-        side.send(message)?;
-        crate::wait_readable(&[side.fd()], limit);
+        Self::dial(&peer, limit)
+    }
+
+    /// Encrypts from here on. Nothing that the server sent before may be left unread.
+    pub(crate) fn encrypt(&mut self, endpoint: &Endpoint, deadline: Instant) -> Result<(), String> {
+        let client = endpoint.tls.client()?;
+        let begun = Encryption::begin(client, &endpoint.host, &mut self.stream, deadline)?;
+        self.encryption = Some(begun);
         Ok(())
+    }
+
+    /// Encrypts in the way of another connection to the same server.
+    pub(crate) fn encrypt_like(&mut self, other: &Self, deadline: Instant) -> Result<(), String> {
+        let like = other.encryption.as_ref();
+        self.encryption = like.map(|like| like.again(&mut self.stream, deadline)).transpose()?;
+        Ok(())
+    }
+
+    /// Whether what is sent can be read by nobody underway.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encryption.is_some()
     }
 
     /// Whether it stays on this machine, so that a password cannot be read underway.
@@ -98,20 +119,17 @@ impl Socket {
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        match &self.stream {
-            Stream::Tcp(stream) => stream.as_fd(),
-            Stream::Unix(stream, _) => stream.as_fd(),
-        }
+        self.stream.as_fd()
     }
 
-    /// Adds what has arrived; whether there was anything.
+    /// Adds what has arrived; whether there was anything. After "nothing" the descriptor becomes readable with
+    /// the next byte; nothing is held back, encrypted or not.
     pub(crate) fn take_in(&mut self, incoming: &mut BytesMut) -> io::Result<bool> {
+        if let Some(encryption) = &mut self.encryption {
+            return encryption.take_in(&mut self.stream, incoming, &mut self.chunk);
+        }
         loop {
-            let read = match &mut self.stream {
-                Stream::Tcp(stream) => stream.read(&mut self.chunk),
-                Stream::Unix(stream, _) => stream.read(&mut self.chunk),
-            };
-            match read {
+            match self.stream.read(&mut self.chunk) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
                     incoming.extend_from_slice(&self.chunk[..read]);
@@ -126,17 +144,16 @@ impl Socket {
 
     /// Sends all; waits only for room in the socket's buffer.
     pub(crate) fn send(&mut self, mut rest: &[u8]) -> io::Result<()> {
-        let start = Instant::now();
+        let deadline = Instant::now() + WRITE_LIMIT;
+        if let Some(encryption) = &mut self.encryption {
+            return encryption.send(&mut self.stream, rest, deadline);
+        }
         while !rest.is_empty() {
-            let written = match &mut self.stream {
-                Stream::Tcp(stream) => stream.write(rest),
-                Stream::Unix(stream, _) => stream.write(rest),
-            };
-            match written {
+            match self.stream.write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if start.elapsed() > WRITE_LIMIT {
+                    if Instant::now() > deadline {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                     wait_writable(self.fd(), WRITE_SLICE);
@@ -146,6 +163,37 @@ impl Socket {
             }
         }
         Ok(())
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream, _) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream, _) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream, _) => stream.as_fd(),
+        }
     }
 }
 
@@ -164,10 +212,9 @@ pub(crate) fn come_closer(
     card: impl FnOnce() -> Option<Card>,
     introduce: impl Fn(&Endpoint) -> Option<Card>,
 ) -> Endpoint {
-    let is_loopback = endpoint.host == "localhost"
-        || endpoint.host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    // Whoever is elsewhere is not asked.
-    let card = if is_loopback { card() } else { None };
+    // Whoever is elsewhere is not asked, and a user who wants encryption has reasons.
+    let may_come = endpoint.is_loopback() && !endpoint.tls.is_demanded();
+    let card = if may_come { card() } else { None };
     let nearer = card.filter(|card| card.port == port).and_then(|card| {
         let through = |path| Endpoint { socket: Some(path), ..endpoint.clone() };
         let is_same = |nearer: &Endpoint| {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::levels::LevelChoice;
+use crate::login::LoginArgs;
 use crate::oracles::OracleChoice;
 
 /// The budget when none is given.
@@ -68,6 +69,9 @@ pub struct HuntArgs {
     /// Do not ask the server who waits: silence of this many milliseconds counts as blocked
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub silence: Option<Duration>,
+    /// Passwords
+    #[command(flatten)]
+    pub login: LoginArgs,
 }
 
 /// What the result is shown as.

@@ -5,26 +5,27 @@ use std::time::Duration;
 
 use anchorite_hunt::Keeper;
 use anchorite_servers::{Options, Request, RunningServer, Silent, start};
-use anchorite_target::{Target, open};
+use anchorite_target::{Address, Target};
 
+use crate::login::Login;
 use crate::server::ready;
 use crate::targets::OpenTarget;
 
 /// A target by its address, with the private server behind it, if one was started.
 pub struct Kept {
-    url: String,
+    address: Address,
     server: Option<(Request, RunningServer)>,
 }
 
 impl Kept {
     /// Opens what `--on` names.
-    pub fn open(name: &str) -> anyhow::Result<(Self, Arc<dyn Target>)> {
-        let OpenTarget { target, url, server } = OpenTarget::open(name)?;
+    pub fn open(name: &str, login: &Login) -> anyhow::Result<(Self, Arc<dyn Target>)> {
+        let OpenTarget { target, address, server } = OpenTarget::open(name, login)?;
         let server = match server {
             Some(server) => Some((name.parse()?, server)),
             None => None,
         };
-        Ok((Self { url, server }, Arc::from(target)))
+        Ok((Self { address, server }, Arc::from(target)))
     }
 }
 
@@ -42,7 +43,7 @@ impl Keeper for Kept {
     }
 
     fn open(&self) -> Result<Arc<dyn Target>, String> {
-        open(&self.url).map(Arc::from).map_err(|error| error.to_string())
+        self.address.open().map(Arc::from).map_err(|error| error.to_string())
     }
 
     fn restart(&mut self) -> Result<Arc<dyn Target>, String> {
@@ -51,7 +52,7 @@ impl Keeper for Kept {
         };
         let options = Options { extra_args: Vec::new(), ready: &ready, progress: &Silent };
         *server = start(request, &options).map_err(|error| error.to_string())?;
-        self.url = server.url();
+        self.address = Address::parse(&server.url()).map_err(|error| error.to_string())?;
         self.open()
     }
 }

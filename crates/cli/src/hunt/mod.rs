@@ -38,6 +38,7 @@ pub use self::words::span;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
+use crate::login::Login;
 use crate::output::{complain, print, tell, text_options};
 use crate::{oracles, targets};
 
@@ -53,7 +54,8 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
         (None, Some(campaign)) => campaign.seed,
         (None, None) => random_seed()?,
     };
-    let (quarries, written, block) = open_quarries(arguments, campaign.as_ref(), seed)?;
+    let login = arguments.login.read(&interrupt)?;
+    let (quarries, written, block) = open_quarries(arguments, &login, campaign.as_ref(), seed)?;
     let (store, past) = open_store(arguments, campaign, seed, written)?;
     let options = HuntOptions {
         jobs: arguments.jobs(),
@@ -145,6 +147,7 @@ type Opened = (Vec<Quarry<'static>>, Vec<CampaignTarget>, u64);
 /// Opens every target, in the order of the command line or of the campaign.
 fn open_quarries(
     arguments: &HuntArgs,
+    login: &Login,
     campaign: Option<&Campaign>,
     seed: u64,
 ) -> anyhow::Result<Opened> {
@@ -158,7 +161,7 @@ fn open_quarries(
     let mut block = u64::MAX;
     for (n, name) in names.iter().enumerate() {
         let past = campaign.and_then(|campaign| campaign.targets.get(n));
-        let (keeper, target) = Kept::open(name)?;
+        let (keeper, target) = Kept::open(name, login)?;
         let info = target.info().clone();
         let levels = match past {
             Some(past) if arguments.level.is_empty() => past.levels.clone(),

@@ -82,7 +82,7 @@ pub fn run_spec(tester: &Path, url: &str, spec: &str, run: &Run) -> Option<Strin
         None => spec.replacen("\nsession", &format!("\n{dropped}\nsession"), 1),
     };
     let mut command = Command::new(tester);
-    let output = fed(command.arg(&connection).env("PGPASSWORD", &endpoint.password), &spec);
+    let output = fed(command.arg(&connection).env("PGPASSWORD", endpoint.password()), &spec);
     let text = String::from_utf8_lossy(&output.stdout);
     let waited: BTreeSet<usize> = text
         .lines()

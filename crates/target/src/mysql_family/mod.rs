@@ -22,7 +22,7 @@ use crate::endpoint::Endpoint;
 use crate::mariadb::Mariadb;
 use crate::mark::Marked;
 use crate::mysql::Mysql;
-use crate::mysql_wire::{Connection, WireError, endpoint_port};
+use crate::mysql_wire::{Connection, WireError};
 use crate::socket::{Card, come_closer};
 use crate::tidb::Tidb;
 use crate::{ConnectionId, PurgeQuestion, Schema, Target, TargetError, Watcher};
@@ -37,18 +37,21 @@ pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Connects to a `mysql://`, `mariadb://` or `tidb://` endpoint and finds out what answers there.
 pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
-    let mut connection = Connection::open(endpoint)?;
+    let mut endpoint = endpoint.clone();
+    endpoint.fill_in();
+    let mut connection = Connection::open(&endpoint)?;
+    endpoint.tls.settle(connection.is_encrypted());
     let refused = |error: WireError| TargetError::Connect {
         endpoint: endpoint.to_string(),
         reason: error.to_string(),
     };
-    let endpoint = come_closer(
-        endpoint,
-        endpoint_port(endpoint),
+    let nearer = come_closer(
+        &endpoint,
+        endpoint.port.unwrap_or_default(),
         || introduce(&mut connection),
         |nearer| introduce(&mut Connection::open(nearer).ok()?),
     );
-    let server = Server::recognise(&mut connection, &endpoint).map_err(refused)?;
+    let server = Server::recognise(&mut connection, &nearer).map_err(refused)?;
     Ok(Box::new(Family { server: Arc::new(server) }))
 }
 

@@ -11,6 +11,7 @@ use std::time::Instant;
 use bytes::{Buf, BytesMut};
 use mysql_common::proto::codec::PacketCodec;
 
+use crate::endpoint::Endpoint;
 use crate::socket::Socket;
 use crate::wait_readable;
 
@@ -35,6 +36,19 @@ impl Channel {
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.fd()
+    }
+
+    /// Encrypts from here on. The server has nothing to say at this moment: what came before would be somebody
+    /// else's words.
+    pub(super) fn encrypt(&mut self, endpoint: &Endpoint, deadline: Instant) -> Result<(), String> {
+        if !self.incoming.is_empty() {
+            return Err("the server sent something before TLS began".to_owned());
+        }
+        self.socket.encrypt(endpoint, deadline)
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.socket.is_encrypted()
     }
 
     /// Sends the first packets of commands, one behind the other.

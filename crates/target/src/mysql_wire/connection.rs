@@ -53,8 +53,8 @@ impl Connection {
     }
 
     fn open_with(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Self, TargetError> {
-        let greeted = handshake::connect(endpoint, extra)
-            .map_err(|reason| TargetError::Connect { endpoint: endpoint.to_string(), reason })?;
+        let greeted =
+            handshake::connect(endpoint, extra).map_err(|refusal| refusal.at(endpoint))?;
         Ok(Self {
             channel: greeted.channel,
             capabilities: greeted.capabilities,
@@ -72,6 +72,11 @@ impl Connection {
     /// Whether one command may hold several statements.
     pub(crate) fn takes_several(&self) -> bool {
         self.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS)
+    }
+
+    /// Whether the server and we agreed on encryption.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.channel.is_encrypted()
     }
 
     /// Whether a statement has not been answered yet.

@@ -1,8 +1,9 @@
 //! Connecting: the server's greeting, what both sides can do, and authentication.
 //!
-//! Understood are `mysql_native_password`, `caching_sha2_password` (the fast path, and the full exchange
-//! over plain TCP with the server's RSA key) and `sha256_password`, also after an authentication switch.
-//! A request for the password in clear or in the old hash is refused, because it would travel readable.
+//! Understood are `mysql_native_password`, `caching_sha2_password` (the fast path, and the full exchange: over
+//! TLS and the Unix socket the password itself, over plain TCP with the server's RSA key) and `sha256_password`,
+//! also after an authentication switch. A request for the password in clear or in the old hash is refused.
+//! Encryption begins after the greeting, with the first half of our answer as the request for it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,13 +11,16 @@ use std::time::{Duration, Instant};
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
 use mysql_common::constants::CapabilityFlags;
 use mysql_common::io::ParseBuf;
-use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
+use mysql_common::packets::{
+    AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse, SslRequest,
+};
 use mysql_common::proto::MySerialize;
 
 use super::ServerError;
 use super::channel::Channel;
 use crate::endpoint::Endpoint;
 use crate::socket::Socket;
+use crate::tls::{Refusal, SslMode, Wish, negotiate};
 
 const OK_HEADER: u8 = 0x00;
 const MORE_DATA_HEADER: u8 = 0x01;
@@ -26,6 +30,10 @@ const ERR_HEADER: u8 = 0xFF;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// What the server may send in one packet, as announced to it.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
+/// The character set of the conversation; the session's own is set with it: utf8mb4_general_ci, as in the response.
+const CHARACTER_SET: u8 = 45;
+/// `Access denied for user`; also MariaDB's answer where its `require_secure_transport` is not met.
+const ER_ACCESS_DENIED: u16 = 1045;
 /// `Connections using insecure transport are prohibited while --require_secure_transport=ON.`
 const ER_SECURE_TRANSPORT_REQUIRED: u16 = 3159;
 
@@ -46,28 +54,52 @@ pub(super) struct Greeted {
 }
 
 /// Connects and authenticates. `extra` are capabilities beyond the usual ones.
-pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Greeted, String> {
+pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Greeted, Refusal> {
+    negotiate(endpoint, |wish| try_to_connect(endpoint, extra, wish))
+}
+
+fn try_to_connect(
+    endpoint: &Endpoint,
+    extra: CapabilityFlags,
+    wish: Wish,
+) -> Result<Greeted, Refusal> {
     let deadline = Instant::now() + CONNECT_LIMIT;
-    let socket = Socket::open(endpoint, endpoint_port(endpoint), CONNECT_LIMIT)
-        .map_err(|error| format!("cannot connect: {error}"))?;
+    let port = endpoint.port.expect("the driver fills in the port");
+    let socket = Socket::open(endpoint, port, CONNECT_LIMIT)
+        .map_err(|error| Refusal::Unreachable(error.to_string()))?;
     let is_local = socket.is_local();
     let mut channel = Channel::new(socket);
     let packet = channel.receive_until(deadline).map_err(|error| {
-        describe(&error, "waiting for the server's greeting (is this a MySQL port?)")
+        let during = "waiting for the server's greeting (is this a MySQL port?)";
+        Refusal::Unreachable(describe(&error, during))
     })?;
     if packet.first() == Some(&ERR_HEADER) {
-        // Sent before the capabilities are known, hence in the oldest form.
-        return Err(refusal(&packet, CapabilityFlags::empty()));
+        // Sent before the capabilities are known, hence in the oldest form. It is not about encryption.
+        let reason = refusal_words(&packet, CapabilityFlags::empty());
+        return Err(Refusal::Unreachable(reason));
     }
-    let greeting: HandshakePacket<'_> = ParseBuf(&packet)
-        .parse(())
-        .map_err(|error| format!("the greeting is not of the MySQL protocol: {error}"))?;
-    let capabilities = (CAPABILITIES | extra) & greeting.capabilities();
+    let greeting: HandshakePacket<'_> = ParseBuf(&packet).parse(()).map_err(|error| {
+        Refusal::Unreachable(format!("the greeting is not of the MySQL protocol: {error}"))
+    })?;
+    let mut capabilities = (CAPABILITIES | extra) & greeting.capabilities();
     if !capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
-        return Err("the server is too old: it does not speak protocol 4.1".to_owned());
+        let reason = "the server is too old: it does not speak protocol 4.1";
+        return Err(Refusal::Unreachable(reason.to_owned()));
     }
-    let password = endpoint.password.as_bytes();
-    let exchange = Exchange { password, nonce: greeting.nonce(), is_local };
+    if wish != Wish::Plain && !is_local {
+        if greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
+            capabilities |= CapabilityFlags::CLIENT_SSL;
+            encrypt(&mut channel, endpoint, capabilities, deadline).map_err(Refusal::Refused)?;
+        } else if wish == Wish::Encrypted {
+            return Err(Refusal::Refused("the server does not support TLS".to_owned()));
+        }
+    }
+    let exchange = Exchange {
+        password: endpoint.password().as_bytes(),
+        nonce: greeting.nonce(),
+        is_local,
+        is_encrypted: channel.is_encrypted(),
+    };
     // A plugin that is not understood here may not be the account's own: the server will switch.
     let plugin = greeting.auth_plugin().filter(|plugin| is_safe(plugin));
     let plugin = plugin.unwrap_or(AuthPlugin::MysqlNativePassword);
@@ -75,14 +107,18 @@ pub(super) fn connect(endpoint: &Endpoint, extra: CapabilityFlags) -> Result<Gre
     Ok(Greeted { channel, capabilities, connection_id: greeting.connection_id() })
 }
 
-/// The usual administrator, unless the URL names somebody.
-fn user(endpoint: &Endpoint) -> &str {
-    if endpoint.user.is_empty() { "root" } else { &endpoint.user }
-}
-
-/// The product's usual port, unless the URL has one.
-pub(crate) fn endpoint_port(endpoint: &Endpoint) -> u16 {
-    endpoint.port.unwrap_or(if endpoint.scheme == "tidb" { 4000 } else { 3306 })
+/// Asks the server for encryption, which it has offered, and begins it.
+fn encrypt(
+    channel: &mut Channel,
+    endpoint: &Endpoint,
+    capabilities: CapabilityFlags,
+    deadline: Instant,
+) -> Result<(), String> {
+    let request = SslRequest::new(capabilities, PACKET_BYTES_MAX, CHARACTER_SET);
+    let mut packet = Vec::new();
+    request.serialize(&mut packet);
+    channel.send(&packet).map_err(|error| describe(&error, "asking for TLS"))?;
+    channel.encrypt(endpoint, deadline)
 }
 
 fn authenticate(
@@ -92,13 +128,14 @@ fn authenticate(
     plugin: AuthPlugin<'_>,
     mut exchange: Exchange<'_>,
     deadline: Instant,
-) -> Result<(), String> {
-    let mut procedure = plugin.init().map_err(|error| error.to_string())?;
+) -> Result<(), Refusal> {
+    let broken = |error: io::Error| Refusal::Refused(describe(&error, "authenticating"));
+    let mut procedure = plugin.init().map_err(|error| Refusal::Refused(error.to_string()))?;
     let first = exchange.step(&mut procedure, None)?;
     let response = HandshakeResponse::new(
         first.data(),
         (8, 0, 0),
-        Some(user(endpoint).as_bytes()),
+        Some(endpoint.user.as_bytes()),
         None::<&[u8]>,
         Some(plugin),
         capabilities,
@@ -107,30 +144,31 @@ fn authenticate(
     );
     let mut packet = Vec::new();
     response.serialize(&mut packet);
-    let during = "authenticating";
-    channel.send(&packet).map_err(|error| describe(&error, during))?;
+    channel.send(&packet).map_err(broken)?;
     loop {
-        let packet = channel.receive_until(deadline).map_err(|error| describe(&error, during))?;
+        let packet = channel.receive_until(deadline).map_err(broken)?;
         let reply = match packet.split_first() {
             Some((&OK_HEADER, _)) => return Ok(()),
-            Some((&ERR_HEADER, _)) => return Err(refusal(&packet, capabilities)),
+            Some((&ERR_HEADER, _)) => return Err(refusal(&packet, capabilities, endpoint)),
             Some((&MORE_DATA_HEADER, data)) => exchange.step(&mut procedure, Some(data))?,
             Some((&SWITCH_HEADER, [])) => return Err(unsafe_plugin("mysql_old_password")),
             Some((&SWITCH_HEADER, _)) => {
-                let switch: AuthSwitchRequest<'_> =
-                    ParseBuf(&packet).parse(()).map_err(|error| describe(&error, during))?;
+                let switch: AuthSwitchRequest<'_> = ParseBuf(&packet).parse(()).map_err(broken)?;
                 let plugin = switch.auth_plugin();
                 if !is_safe(&plugin) {
                     return Err(unsafe_plugin(&String::from_utf8_lossy(plugin.as_bytes())));
                 }
-                procedure = plugin.init().map_err(|error| error.to_string())?;
+                procedure = plugin.init().map_err(|error| Refusal::Refused(error.to_string()))?;
                 exchange.nonce = switch.plugin_data().to_vec();
                 exchange.step(&mut procedure, None)?
             }
-            _ => return Err("unexpected packet while authenticating".to_owned()),
+            _ => {
+                let reason = "unexpected packet while authenticating";
+                return Err(Refusal::Refused(reason.to_owned()));
+            }
         };
         if let Some(data) = reply.data() {
-            channel.send(data).map_err(|error| describe(&error, during))?;
+            channel.send(data).map_err(broken)?;
         }
     }
 }
@@ -140,14 +178,15 @@ struct Exchange<'a> {
     password: &'a [u8],
     nonce: Vec<u8>,
     is_local: bool,
+    is_encrypted: bool,
 }
 
 impl Exchange<'_> {
     /// One step of the procedure, on further data from the server or on the challenge itself.
-    fn step(&self, procedure: &mut AuthProc, data: Option<&[u8]>) -> Result<Response, String> {
+    fn step(&self, procedure: &mut AuthProc, data: Option<&[u8]>) -> Result<Response, Refusal> {
         procedure
             .run(self, data.unwrap_or(&self.nonce))
-            .map_err(|error| format!("authentication failed: {error}"))
+            .map_err(|error| Refusal::Refused(format!("authentication failed: {error}")))
     }
 }
 
@@ -161,7 +200,7 @@ impl Context for &Exchange<'_> {
     }
 
     fn is_tls_transport(&self) -> bool {
-        false
+        self.is_encrypted
     }
 
     fn scramble(&self) -> &[u8] {
@@ -183,18 +222,31 @@ fn is_safe(plugin: &AuthPlugin<'_>) -> bool {
     )
 }
 
-fn unsafe_plugin(name: &str) -> String {
-    format!(
+fn unsafe_plugin(name: &str) -> Refusal {
+    Refusal::Refused(format!(
         "the account's authentication plugin {name} is not supported; supported are \
          mysql_native_password, caching_sha2_password and sha256_password"
-    )
+    ))
 }
 
-fn refusal(packet: &[u8], capabilities: CapabilityFlags) -> String {
+fn refusal(packet: &[u8], capabilities: CapabilityFlags, endpoint: &Endpoint) -> Refusal {
+    let mut words = refusal_words(packet, capabilities);
+    let code = ServerError::parse(packet, capabilities).map(|error| error.code).unwrap_or(0);
+    let may_be_about_tls = [ER_ACCESS_DENIED, ER_SECURE_TRANSPORT_REQUIRED].contains(&code);
+    if may_be_about_tls && endpoint.tls.mode == Some(SslMode::Disable) {
+        words += "; the server may demand TLS, which sslmode=disable forbids";
+    }
+    if code == ER_ACCESS_DENIED && endpoint.password().is_empty() {
+        words += "; no password was given: it can stand in ~/.my.cnf, in MYSQL_PWD, in a file \
+                  (--password-file FILE), or be asked for (--password)";
+        return Refusal::PasswordWanted(words);
+    }
+    Refusal::Refused(words)
+}
+
+/// What the server says.
+fn refusal_words(packet: &[u8], capabilities: CapabilityFlags) -> String {
     match ServerError::parse(packet, capabilities) {
-        Ok(error) if error.code == ER_SECURE_TRANSPORT_REQUIRED => {
-            format!("the server demands TLS, which is not supported: {}", error.message)
-        }
         Ok(error) => format!("{} (error {})", error.message, error.code),
         Err(error) => describe(&error, "reading the server's refusal"),
     }

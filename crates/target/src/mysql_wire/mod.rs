@@ -8,8 +8,8 @@
 //! * `response`: packets to answers, a pure state machine. `value`: cells to typed values.
 //!
 //! Source: the "Client/Server Protocol" chapter of the MySQL internals documentation and MariaDB's
-//! protocol pages. Assumption: protocol 4.1. Blind spots: no TLS, no compression, and `LOAD
-//! DATA LOCAL` is never offered to the server.
+//! protocol pages. Assumption: protocol 4.1. Blind spots: no compression, and `LOAD DATA
+//! LOCAL` is never offered to the server.
 
 mod channel;
 mod connection;
@@ -18,5 +18,4 @@ mod response;
 mod value;
 
 pub(crate) use connection::{Connection, WireError};
-pub(crate) use handshake::endpoint_port;
 pub(crate) use response::ServerError;

@@ -1,0 +1,138 @@
+//! Passwords for the servers of `--on`: where they come from when they do not stand in the URL.
+//!
+//! Order: the URL; `--password-file`; `--password` (asks); then what each vendor's own clients would take
+//! (`surroundings`); and if the server asks for a password and there is none, the terminal, if there is one.
+//! A password is kept in memory only. Private servers, which have none, are not asked about.
+
+mod surroundings;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use anchorite_servers::kept_servers;
+use anchorite_stage::StageError;
+use anchorite_target::endpoint::Endpoint;
+use anchorite_target::{Address, OpenError, Target, TargetError};
+use clap::Args;
+
+use self::surroundings::Surroundings;
+use crate::exit::BadInput;
+use crate::interrupt::Interrupt;
+use crate::output::tell;
+
+/// Arguments of every command with `--on`.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Passwords")]
+pub struct LoginArgs {
+    /// Take the password from this file's first line, for URLs that have none
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    /// Ask for the password, for URLs that have none; PGPASSWORD, ~/.pgpass, MYSQL_PWD and ~/.my.cnf work, too
+    #[arg(long, conflicts_with = "password_file")]
+    password: bool,
+}
+
+impl LoginArgs {
+    /// Reads the file, if there is one.
+    pub fn read(&self, interrupt: &Interrupt) -> Result<Login, BadInput> {
+        let read = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                BadInput(format!("--password-file {}: {error}", path.display()))
+            })?;
+            let line = text.lines().next().unwrap_or_default();
+            if line.is_empty() {
+                let message = format!(
+                    "--password-file {}: expected a password in the first line, which is empty",
+                    path.display()
+                );
+                return Err(BadInput(message));
+            }
+            Ok(line.to_owned())
+        };
+        let from_file = self.password_file.as_ref().map(read).transpose()?;
+        Ok(Login { from_file, ask: self.password, interrupt: interrupt.clone() })
+    }
+}
+
+/// How passwords are come by.
+pub struct Login {
+    from_file: Option<String>,
+    ask: bool,
+    interrupt: Interrupt,
+}
+
+impl Login {
+    /// Nothing but what stands in URLs, for tests.
+    #[cfg(test)]
+    pub fn none() -> Self {
+        Self { from_file: None, ask: false, interrupt: Interrupt::default() }
+    }
+
+    /// Opens what a name or a URL means, with the password that belongs to it; gives the address with it.
+    pub fn open(&self, text: &str) -> anyhow::Result<(Box<dyn Target>, Address)> {
+        let mut address = Address::parse(text).map_err(told)?;
+        if let Address::Server(endpoint) = &mut address
+            && !is_private(text)
+        {
+            self.complete(endpoint)?;
+            endpoint.tls.check().map_err(BadInput)?;
+        }
+        match (address.open(), &mut address) {
+            (
+                Err(OpenError::Target(TargetError::PasswordWanted { .. })),
+                Address::Server(endpoint),
+            ) if endpoint.password.is_none() && io::stdin().is_terminal() => {
+                endpoint.password = Some(self.ask_for(endpoint)?);
+                Ok((address.open().map_err(told)?, address))
+            }
+            (target, _) => Ok((target.map_err(told)?, address)),
+        }
+    }
+
+    fn complete(&self, endpoint: &mut Endpoint) -> anyhow::Result<()> {
+        if endpoint.password.is_none() {
+            endpoint.password = match &self.from_file {
+                Some(password) => Some(password.clone()),
+                None if self.ask => Some(self.ask_for(endpoint)?),
+                None => None,
+            };
+        }
+        Surroundings::of_this_process().complete(endpoint, &tell)?;
+        Ok(())
+    }
+
+    fn ask_for(&self, endpoint: &Endpoint) -> anyhow::Result<String> {
+        let question = format!("Password for {endpoint}: ");
+        // Ctrl-C is a letter to the one who reads here; the terminal must be itself again before we end.
+        let answer = self.interrupt.attend(|| rpassword::prompt_password(question));
+        answer.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => StageError::Interrupted.into(),
+            _ => BadInput(format!("the password could not be asked for: {error}")).into(),
+        })
+    }
+}
+
+/// Whether it is a server that `anchorite server start --keep` has started: it has no password.
+fn is_private(url: &str) -> bool {
+    kept_servers().is_ok_and(|kept| kept.iter().any(|server| server.url == url))
+}
+
+/// A password as the value of an option would stand in the process list, and in the error about it.
+pub fn refuse_password_argument() -> Result<(), BadInput> {
+    let is_password =
+        |argument: std::ffi::OsString| argument.to_string_lossy().starts_with("--password=");
+    if std::env::args_os().any(is_password) {
+        let message = "--password takes no value, which everybody on this machine could read: it asks; \
+                       see --password-file FILE for scripts";
+        return Err(BadInput(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// The error with its exit code.
+pub fn told(error: OpenError) -> anyhow::Error {
+    match error {
+        OpenError::Target(error) => error.into(),
+        error => BadInput(error.to_string()).into(),
+    }
+}
