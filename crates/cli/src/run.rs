@@ -107,7 +107,7 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What the results come to as a whole.
-fn exit_for(results: &[RunResult]) -> Exit {
+pub fn exit_for(results: &[RunResult]) -> Exit {
     let verdicts = || results.iter().flat_map(|result| result.verdicts.iter().map(|(_, v)| v));
     if verdicts().any(|verdict| matches!(verdict, Verdict::Violation { .. })) {
         Exit::Violation

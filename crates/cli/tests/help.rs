@@ -58,7 +58,7 @@ fn shortened(example: &str) -> String {
     let budget = match example {
         "anchorite selftest" => " --cases 100",
         hunt if hunt.starts_with("anchorite hunt")
-            && !hunt.contains(" --cases ")
+            && !hunt.contains(" --case")
             && !hunt.contains(" --time ") =>
         {
             " --time 1s"

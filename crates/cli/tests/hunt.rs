@@ -161,6 +161,40 @@ fn an_interrupted_hunt_ends_with_its_summary_and_can_be_resumed() {
 }
 
 #[test]
+fn one_case_of_a_seed_is_shown_in_full() {
+    let folder = folder();
+    let alone = |number: &str, more: &[&str]| {
+        let arguments = [&["--seed", "7", "--case", number], more].concat();
+        let output = run(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        output
+    };
+    let text = String::from_utf8_lossy(&alone("3", &[]).stdout).into_owned();
+    assert!(text.starts_with("-- case 3 of seed 7 for sqlite "), "{text}");
+    assert!(text.contains("/* setup */ CREATE TABLE") && text.contains("Verdicts"), "{text}");
+    assert_eq!(text, String::from_utf8_lossy(&alone("3", &[]).stdout), "the same each time");
+    assert_ne!(text, String::from_utf8_lossy(&alone("4", &[]).stdout));
+    // One by one the cases wait as often as in a hunt.
+    let blocked = |number: u64| {
+        let alone = document(&alone(&number.to_string(), &["--format", "json"]));
+        let events = alone["results"][0]["events"].as_array().expect("events").clone();
+        events.iter().filter(|event| event["outcome"] == "blocked").count() as u64
+    };
+    let hunt = document(&run(folder.path(), &["--seed", "7", "--cases", "6", "--format", "json"]));
+    assert_eq!(hunt["blocked"].as_u64(), Some((0..6).map(blocked).sum()));
+    for (mistake, told) in [
+        (&["--case", "3"][..], "--seed"),
+        (&["--seed", "7", "--case", "3", "--cases", "9"], "cannot be used with"),
+    ] {
+        let output = run(folder.path(), mistake);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    }
+    let left = std::fs::read_dir(folder.path()).expect("the folder").count();
+    assert_eq!(left, 0, "nothing is kept");
+}
+
+#[test]
 fn mistakes_are_told_with_exit_code_2() {
     let folder = folder();
     std::fs::write(folder.path().join("weights.toml"), "[case]\ngruop = 4\n").expect("written");

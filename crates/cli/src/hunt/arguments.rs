@@ -23,6 +23,7 @@ Examples:
   anchorite hunt
   anchorite hunt --on mariadb@10.11 --level rc --time 10m --out findings
   anchorite hunt --out findings --resume
+  anchorite hunt --seed 7 --case 12
   anchorite hunt --on sqlite --on sqlite:wal --seed 7 --cases 2000 --format json")]
 pub struct HuntArgs {
     /// Where to hunt: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL;
@@ -38,6 +39,10 @@ pub struct HuntArgs {
     /// The seed of all cases; default: a random one
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Run only the case of this number, and show it in full, like `run`
+    #[arg(long, value_name = "N", requires = "seed",
+          conflicts_with_all = ["cases", "time", "jobs", "out", "resume", "known"])]
+    pub case: Option<u64>,
     /// Stop after this many cases, shared out evenly to all targets and levels
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub cases: Option<u64>,

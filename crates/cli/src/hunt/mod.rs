@@ -13,6 +13,7 @@ mod keeper;
 mod learnt;
 mod past;
 mod recipe;
+mod single;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -47,6 +48,9 @@ const UNCONTENDED_MAX: u64 = 200;
 
 /// Runs the command.
 pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
+    if let (Some(number), Some(seed)) = (arguments.case, arguments.seed) {
+        return single::run(arguments, seed, number);
+    }
     let interrupt = Interrupt::listen()?;
     let campaign = past::campaign_to_resume(arguments)?;
     let seed = match (arguments.seed, &campaign) {

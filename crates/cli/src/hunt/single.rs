@@ -1,0 +1,85 @@
+//! `hunt --case N`: one case of a seed, run and judged like a file, and shown in full.
+//!
+//! Idea: a finding, a suspect and a false alarm are known by seed and number. Whoever wants to look at one of them
+//! needs its text, which no file holds, and what happens when it runs.
+//! Assumption: the recipe is the one that a new hunt would have, with the same weights file; then the case is the same.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anchorite_claims::Claims;
+use anchorite_generate::case;
+use anchorite_hunt::Trial;
+use anchorite_model::Verdict;
+use anchorite_report::RunResult;
+use anchorite_stage::{Asking, FreshTables, RunOptions};
+use anchorite_target::Target;
+
+use super::arguments::{Format, HuntArgs};
+use super::recipe::{self, WeightsFile};
+use crate::interrupt::Interrupt;
+use crate::levels::{LevelChoice, chosen};
+use crate::output::{print, text_options};
+use crate::targets::{self, OpenTarget};
+use crate::{oracles, run};
+
+/// Runs the case of this number on every target, at every level.
+pub fn run(arguments: &HuntArgs, seed: u64, number: u64) -> anyhow::Result<ExitCode> {
+    let interrupt = Interrupt::listen()?;
+    let weights = arguments.weights.as_deref().map(WeightsFile::read).transpose()?;
+    let default = [targets::DEFAULT.to_owned()];
+    let on = if arguments.on.is_empty() { &default[..] } else { &arguments.on };
+    let mut results = Vec::new();
+    for name in on {
+        let open = OpenTarget::open(name)?;
+        let target = open.target.as_ref();
+        let (recipe, _) = recipe::make(target, weights.as_ref())?;
+        let case = case(&recipe, seed, number);
+        if arguments.format == Format::Text {
+            let head = format!("-- case {number} of seed {seed} for {}\n", target.info());
+            print(&format!("{head}\n{}\n", case.to_text()));
+        }
+        let options = options(arguments, &interrupt);
+        results.extend(interrupt.attend(|| hold(arguments, target, &case, &options))?);
+    }
+    print(&match arguments.format {
+        Format::Text => anchorite_report::text(&results, &text_options()),
+        Format::Json => anchorite_report::json(&results, env!("CARGO_PKG_VERSION")),
+        Format::Junit => anchorite_report::junit(&results),
+    });
+    Ok(run::exit_for(&results).into())
+}
+
+fn options(arguments: &HuntArgs, interrupt: &Interrupt) -> RunOptions {
+    RunOptions {
+        asking: arguments.silence.map_or(Asking::Server, Asking::Silence),
+        interrupt: Arc::clone(&interrupt.flag),
+        ..RunOptions::default()
+    }
+}
+
+fn hold(
+    arguments: &HuntArgs,
+    target: &dyn Target,
+    case: &anchorite_model::Case,
+    options: &RunOptions,
+) -> anyhow::Result<Vec<RunResult>> {
+    let levels = match arguments.level.is_empty() {
+        true => chosen(&[LevelChoice::All], target)?,
+        false => chosen(&arguments.level, target)?,
+    };
+    let oracles = oracles::chosen(&arguments.oracle);
+    let claims = Claims::for_target(target.info());
+    let trial = Trial { claims, oracles: &oracles, strict: arguments.strict };
+    let mut results = Vec::new();
+    for level in levels {
+        let mut fresh = FreshTables { target, options: RunOptions { level, ..options.clone() } };
+        let tried = trial.hold(&mut fresh, case, level)?;
+        let strictly =
+            |verdict: Verdict| if arguments.strict { verdict.strictly() } else { verdict };
+        let verdicts =
+            tried.judgements.into_iter().map(|said| (said.oracle, strictly(said.verdict)));
+        results.push(RunResult { verdicts: verdicts.collect(), run: tried.run });
+    }
+    Ok(results)
+}
