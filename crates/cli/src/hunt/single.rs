@@ -26,12 +26,13 @@ use crate::{oracles, run};
 /// Runs the case of this number on every target, at every level.
 pub fn run(arguments: &HuntArgs, seed: u64, number: u64) -> anyhow::Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
+    let login = arguments.login.read(&interrupt)?;
     let weights = arguments.weights.as_deref().map(WeightsFile::read).transpose()?;
     let default = [targets::DEFAULT.to_owned()];
     let on = if arguments.on.is_empty() { &default[..] } else { &arguments.on };
     let mut results = Vec::new();
     for name in on {
-        let open = OpenTarget::open(name)?;
+        let open = OpenTarget::open(name, &login)?;
         let target = open.target.as_ref();
         let (recipe, _) = recipe::make(target, weights.as_ref())?;
         let case = case(&recipe, seed, number);

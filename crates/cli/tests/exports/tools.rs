@@ -103,29 +103,37 @@ pub fn run_spec(tester: &Path, url: &str, spec: &str, run: &Run) -> Option<Strin
     })
 }
 
-/// Runs an mtr test; complains where it fails or the tables end otherwise.
+/// Runs an mtr test, over TCP and through the server's socket, as `mtr` does; complains where it fails or the tables
+/// end otherwise.
 pub fn run_mtr(tool: &MysqlTest, url: &str, test: &str, run: &Run) -> Option<String> {
     let endpoint = Endpoint::parse(url).expect("a URL that was opened");
     let database = format!("anchorite_export_{}", std::process::id());
-    let with = |database: &str, text: &str| {
+    let (host, port) = (endpoint.host.clone(), endpoint.port.unwrap_or(3306));
+    let tcp = vec![format!("--host={host}"), format!("--port={port}")];
+    let with = |way: &[String], database: &str, text: &str| {
         let mut command = Command::new(&tool.program);
-        command.args(["--protocol=tcp", "--silent"]).arg(format!("--host={}", endpoint.host));
-        command.arg(format!("--port={}", endpoint.port.unwrap_or(3306)));
-        command.arg(format!("--user={}", endpoint.user));
+        command.arg("--silent").args(way).arg(format!("--user={}", endpoint.user));
         command.arg(format!("--basedir={}/", tool.base.display()));
         command.arg(format!("--database={database}"));
         fed(&mut command, text)
     };
     let renew = format!("DROP DATABASE IF EXISTS {database};\nCREATE DATABASE {database};\n");
-    let made = with("mysql", &format!("--disable_warnings\n{renew}"));
-    let output = with(&database, test);
-    with("mysql", &format!("DROP DATABASE {database};\n"));
-    let text = String::from_utf8_lossy(&output.stdout);
-    let fine = made.status.success() && output.status.success() && ends_like(&text, run);
-    (!fine).then(|| {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        format!("{}: mysqltest on {endpoint}:\n{test}\n{text}{stderr}", run.case.name)
-    })
+    let asked = with(&tcp, "mysql", "SELECT @@socket;\n");
+    let socket = String::from_utf8_lossy(&asked.stdout);
+    let socket = socket.lines().find(|line| Path::new(line).exists());
+    let socket = socket.map(|socket| vec![format!("--socket={socket}")]);
+    for way in std::iter::once(&tcp).chain(&socket) {
+        let made = with(&tcp, "mysql", &format!("--disable_warnings\n{renew}"));
+        let output = with(way, &database, test);
+        with(&tcp, "mysql", &format!("DROP DATABASE {database};\n"));
+        let text = String::from_utf8_lossy(&output.stdout);
+        if !(made.status.success() && output.status.success() && ends_like(&text, run)) {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let name = &run.case.name;
+            return Some(format!("{name}: mysqltest {way:?}:\n{test}\n{text}{stderr}"));
+        }
+    }
+    None
 }
 
 /// Whether the rows that the test printed last are the run's final state.

@@ -7,7 +7,8 @@
 //! suites use.
 //! Assumption: without a run nobody knows what blocks. Then every statement is sent, gets a moment, and is
 //! reaped before its session's next one, and the errors of conflicts are accepted. `export --on` runs it first.
-//! Blind spot: the moment of that careful form is a guess; the form after a run has no guess in it.
+//! Blind spot: over TCP the sessions find a server on this machine only. The moment of that careful form is a
+//! guess; the form after a run has no guess in it.
 
 use anchorite_model::sql::{Dialect, TokenKind, Tokens};
 use anchorite_model::{ErrorClass, Outcome, Product};
@@ -26,6 +27,12 @@ const CONFLICT_ERRORS: &str = "0,1020,1048,1062,1205,1213,1451,1452,3572,3819,40
 /// The seconds that a statement gets in such a test before the next one is sent.
 const MOMENT: &str = "0.2";
 
+/// `localhost` means the socket, whatever host and port the interpreter was started with. So the sessions connect as the
+/// test itself does: a client that came over TCP has a port.
+const HOST: &str = "# Through the socket, as in mtr, or over TCP, where mysqltest is started with --host and --port:\n\
+let $host = `SELECT IF(HOST LIKE '%:%', '127.0.0.1', 'localhost')\n             \
+FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()`;";
+
 /// The test.
 pub(super) fn mtr(script: &Script<'_>) -> String {
     let product = Some(script.product().unwrap_or(Product::Mariadb));
@@ -34,11 +41,12 @@ pub(super) fn mtr(script: &Script<'_>) -> String {
     test.line("");
     test.line("--source include/have_innodb.inc");
     test.line("SET default_storage_engine = InnoDB;");
+    test.line(HOST);
     script.case.setup.iter().for_each(|setup| test.statement("", &setup.sql));
     for session in 0..test.names.len() {
         let name = test.names[session].clone();
         test.line("");
-        test.line(&format!("connect ({name},localhost,root,,);"));
+        test.line(&format!("connect ({name},$host,root,,);"));
         let settings = session_settings(product, script.level(session));
         settings.iter().for_each(|setting| test.statement("", setting));
         test.line(&format!("let ${name}_id = `SELECT CONNECTION_ID()`;"));
