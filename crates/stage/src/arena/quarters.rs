@@ -70,7 +70,7 @@ impl Quarters {
         }
         let room = match &mut self.room {
             Some(room) => room,
-            None => self.room.insert(Room::open(target)?),
+            None => self.room.insert(Room::open(target, options)?),
         };
         let knowledge = watching.knowledge.clone();
         room.perform(case, plan, Means { caretaker, knowledge, target: target.info(), options })

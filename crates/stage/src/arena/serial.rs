@@ -51,20 +51,27 @@ pub(super) fn is_serial(case: &Case) -> bool {
 /// A set of tables and a session per level that have them for themselves. Sessions end first.
 pub(super) struct Room {
     guests: BTreeMap<Option<Level>, OpenedSession>,
+    /// Who makes the tables where a session cannot move from one schema to another: it has to be born here.
+    caretaker: Option<Box<dyn Session>>,
     set: Set,
 }
 
 /// What a room needs from outside.
 pub(super) struct Means<'a> {
-    pub caretaker: &'a mut dyn Session,
+    pub caretaker: &'a mut (dyn Session + 'static),
     pub knowledge: BlockingKnowledge,
     pub target: &'a TargetInfo,
     pub options: &'a RunOptions,
 }
 
 impl Room {
-    pub(super) fn open(target: &dyn Target) -> Result<Self, TargetError> {
-        Ok(Self { guests: BTreeMap::new(), set: Set::new(target.create_schema()?) })
+    pub(super) fn open(target: &dyn Target, options: &RunOptions) -> Result<Self, TargetError> {
+        let set = Set::new(target.create_schema()?);
+        let caretaker = match set.upkeep.enter {
+            Some(_) => None,
+            None => Some(set.schema.caretaker(options.limits.lock_wait)?),
+        };
+        Ok(Self { guests: BTreeMap::new(), caretaker, set })
     }
 
     /// The run of a serial schedule; `None` if it has to be played step by step.
@@ -85,6 +92,7 @@ impl Room {
             if !self.set.can_be_made() {
                 return Ok(None);
             }
+            let caretaker = self.caretaker.as_deref_mut().unwrap_or(caretaker);
             self.set.make(case, plan, caretaker, target, options)?;
         }
         let mut guest = match self.guests.remove(&level) {
