@@ -1,7 +1,6 @@
 //! The cast: sessions opened, levels read back, set-up done; then the schedule, step by step.
 
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anchorite_model::sql::StatementKind;
@@ -96,6 +95,8 @@ pub struct Stage<'a> {
     pub(crate) has_hurried: bool,
     /// How long the server took when it was last asked who waits.
     pub(crate) look_took: Duration,
+    /// The connections that were neither answered nor shown as waiting by the last look.
+    pub(crate) moving: Vec<ConnectionId>,
 }
 
 impl<'a> Stage<'a> {
@@ -134,6 +135,7 @@ impl<'a> Stage<'a> {
             hurries: false,
             has_hurried: false,
             look_took: Duration::ZERO,
+            moving: Vec::new(),
         }
     }
 
@@ -212,14 +214,6 @@ impl<'a> Stage<'a> {
     /// Microseconds since the sessions were ready.
     pub(crate) fn now_us(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
-    }
-
-    /// Whether somebody wants us to stop.
-    pub(crate) fn check_interrupt(&self) -> Result<(), StageError> {
-        if self.options.interrupt.load(Ordering::Relaxed) {
-            return Err(StageError::Interrupted);
-        }
-        Ok(())
     }
 }
 

@@ -14,8 +14,8 @@ use anchorite_target::{ConnectionId, Wait};
 /// What one look at the server means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// Some outstanding statement is not waiting for a lock: its answer will come.
-    Moving,
+    /// These outstanding statements are not waiting for a lock: their answers will come.
+    Moving(Vec<ConnectionId>),
     /// All wait, and some for each other: an error will come to one of these.
     Cycle(Vec<ConnectionId>),
     /// All wait, and some for these connections outside the case.
@@ -28,8 +28,10 @@ pub enum Look {
 pub fn judge(outstanding: &[ConnectionId], idle: &HashSet<ConnectionId>, waits: &[Wait]) -> Look {
     let edges: HashMap<ConnectionId, &[ConnectionId]> =
         waits.iter().map(|wait| (wait.waiter, wait.blockers.as_deref().unwrap_or(&[]))).collect();
-    if outstanding.iter().any(|id| !edges.contains_key(id)) {
-        return Look::Moving;
+    let moving: Vec<ConnectionId> =
+        outstanding.iter().copied().filter(|id| !edges.contains_key(id)).collect();
+    if !moving.is_empty() {
+        return Look::Moving(moving);
     }
     let cycle: Vec<ConnectionId> =
         outstanding.iter().copied().filter(|id| reaches_itself(*id, &edges)).collect();
@@ -79,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_does_not_wait_is_moving() {
-        assert_eq!(look(&[1, 2], &[3], &[(1, Some(&[3]))]), Look::Moving);
+        assert_eq!(look(&[1, 2], &[3], &[(1, Some(&[3]))]), Look::Moving(vec![2]));
     }
 
     #[test]
@@ -99,6 +101,6 @@ mod tests {
     fn a_blocker_that_is_none_of_ours_is_an_outsider() {
         assert_eq!(look(&[1], &[3], &[(1, Some(&[9]))]), Look::Outsiders(vec![9]));
         // A blocker that is itself outstanding but not waiting makes the whole look unstable.
-        assert_eq!(look(&[1, 2], &[3], &[(1, Some(&[2]))]), Look::Moving);
+        assert_eq!(look(&[1, 2], &[3], &[(1, Some(&[2]))]), Look::Moving(vec![2]));
     }
 }

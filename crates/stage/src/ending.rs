@@ -6,6 +6,7 @@ use anchorite_model::{DbError, Ending, ErrorClass, Event, Outcome, Rows, Run, Se
 use anchorite_target::{Schema, Session, SessionOptions, Watcher, execute, read_table};
 
 use crate::cast::Stage;
+use crate::looking::give_up;
 use crate::player::Player;
 use crate::{Limits, StageError};
 
@@ -80,9 +81,9 @@ impl Stage<'_> {
         // call it blocked again.
         while self.players[index].pending.is_some() {
             self.settle(None)?;
-            if begun.elapsed() > limit {
-                self.players[index].lost = true;
-                self.players[index].pending = None;
+            if self.players[index].pending.is_some() && begun.elapsed() > limit {
+                let name = &self.run.sessions[index].name;
+                give_up(&mut self.players[index], name, &mut self.run.notes);
             }
         }
         Ok(())

@@ -15,16 +15,17 @@ pub mod decide;
 mod ending;
 pub mod isolation;
 pub mod limits;
+mod looking;
 mod player;
 mod runner;
 mod settle;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anchorite_model::{Case, DbError, Ending, Level, Run};
-use anchorite_target::{Target, TargetError};
+use anchorite_target::{Target, TargetError, Turn};
 
 use cast::{Cast, Stage};
 use ending::{Remains, read_final_state};
@@ -59,6 +60,13 @@ pub struct RunOptions {
     pub interrupt: Arc<AtomicBool>,
 }
 
+impl RunOptions {
+    /// Whether somebody wants us to stop.
+    fn check_interrupt(&self) -> Result<(), StageError> {
+        if self.interrupt.load(Ordering::Relaxed) { Err(StageError::Interrupted) } else { Ok(()) }
+    }
+}
+
 /// Why a case could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
@@ -84,8 +92,30 @@ pub enum StageError {
     Interrupted,
 }
 
+/// While a case waits for its turn, the interrupt is looked at this often.
+const TURN_SLICE: Duration = Duration::from_millis(50);
+
+/// Waits until it is this case's turn on the target, where cases take turns. As long as nobody interrupts: whoever
+/// has the turn ends within limits.
+fn await_turn(
+    target: &dyn Target,
+    options: &RunOptions,
+) -> Result<Option<Box<dyn Turn>>, StageError> {
+    let turn = target.turn();
+    while turn.as_ref().is_some_and(|turn| !turn.has_come_within(TURN_SLICE)) {
+        options.check_interrupt()?;
+    }
+    Ok(turn)
+}
+
 /// Runs one case on a schema of its own.
 pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
+    let _turn = await_turn(target, options)?;
+    run_in_turn(target, case, options)
+}
+
+/// The same for who has the turn already.
+fn run_in_turn(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
     let schema = target.create_schema()?;
     let schema = schema.as_ref();
     cast::prepare(target, schema, case, options)?;

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// At the end of a case a session is sent this many statements at most to end what it has open; then its connection
+/// is closed.
+pub const ENDINGS_PER_SESSION: usize = 8;
+
 /// How long things may take. The defaults suit a local server.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -23,6 +27,9 @@ pub struct Limits {
     pub housekeeping: Duration,
     /// Where the server cannot be asked, silence of this length counts as blocked.
     pub silence: Duration,
+    /// Where the server does not show every wait, a statement that is neither answered nor shown as waiting counts
+    /// as blocked after this time.
+    pub unseen: Duration,
 }
 
 impl Default for Limits {
@@ -36,6 +43,7 @@ impl Default for Limits {
             cancel: Duration::from_secs(10),
             housekeeping: Duration::from_secs(60),
             silence: Duration::from_secs(2),
+            unseen: Duration::from_secs(2),
         }
     }
 }
@@ -46,6 +54,24 @@ impl Limits {
     /// statement takes longer, but nobody is idle meanwhile: asking early would cost more than it gains.
     pub fn hurried() -> Self {
         let [pause, deadlock] = [Duration::from_micros(1500), Duration::from_millis(500)];
-        Self { pause, deadlock, ..Self::default() }
+        Self { pause, deadlock, unseen: Duration::from_secs(1), ..Self::default() }
+    }
+
+    /// However little a server answers or shows, what follows one submission is over after this time: a statement
+    /// that runs, or a deadlock that lasts, is cancelled, and a connection that ignores this is given up, one after
+    /// the other.
+    pub fn longest_settling(&self, sessions: usize) -> Duration {
+        let sessions = u32::try_from(sessions).unwrap_or(u32::MAX);
+        let waits = [self.deadlock, self.outsider, self.silence, self.unseen];
+        let longest = waits.into_iter().fold(self.statement, Duration::max);
+        longest + self.cancel.saturating_mul(sessions)
+    }
+
+    /// From the first statement of a case to the end of its last transaction: each step, then what ends a session,
+    /// settle once at most. A server that hangs when it is asked who waits is asked once.
+    pub fn longest_schedule(&self, steps: usize, sessions: usize) -> Duration {
+        let submissions = steps + sessions * ENDINGS_PER_SESSION;
+        let submissions = u32::try_from(submissions).unwrap_or(u32::MAX);
+        self.longest_settling(sessions).saturating_mul(submissions) + 2 * self.housekeeping
     }
 }

@@ -16,6 +16,8 @@ pub struct Pending {
     pub since: Instant,
     /// Whether it was reported as blocked, and as the how manieth.
     pub blocked: Option<u64>,
+    /// When it was taken for blocked although the server did not show that it waits.
+    pub guessed: Option<Instant>,
     /// When it was cancelled, if it was.
     pub cancelled: Option<Instant>,
 }
@@ -76,8 +78,8 @@ impl Player {
     /// Sends a statement.
     pub fn submit(&mut self, step: Option<usize>, sql: &str) {
         self.session.submit(sql);
-        self.pending =
-            Some(Pending { step, since: Instant::now(), blocked: None, cancelled: None });
+        let since = Instant::now();
+        self.pending = Some(Pending { step, since, blocked: None, guessed: None, cancelled: None });
     }
 
     /// Whether something is, or may be, open here that a roll-back would end.

@@ -2,7 +2,7 @@
 //!
 //! The loop looks for answers, pauses for a moment, and asks the server who waits. A negative look means
 //! "look again", never "finished": only an answer means finished. A positive look counts when it is
-//! stable ([`crate::decide`]) and no answer has arrived meanwhile.
+//! stable (`crate::looking`) and no answer has arrived meanwhile.
 //!
 //! Order of events: that the submitted statement waits comes first, because it was sent before anything
 //! else happened: it may have closed the cycle that made a victim of somebody. Of the answers that one
@@ -10,16 +10,14 @@
 //! statement's own, then those of sessions that it released, in the order of arrival. A COMMIT's answer so
 //! always stands before what it set free, although both may lie ready in the same microsecond.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Blocker, BlockingKnowledge, ErrorClass, Level, Outcome, SessionIndex};
+use anchorite_model::{Blocker, ErrorClass, Level, Outcome, SessionIndex};
 use anchorite_target::{ConnectionId, Reply, Wait, wait_readable};
 
 use crate::StageError;
 use crate::cast::Stage;
-use crate::decide::{Look, judge};
 use crate::player::{Pending, Player};
 
 /// Pause before the server is asked where no other session of the case is inside a transaction, so that nobody
@@ -88,7 +86,7 @@ impl Stage<'_> {
             if self.players.iter().all(|player| player.pending.is_none()) {
                 return Ok(Some(Vec::new()));
             }
-            self.check_interrupt()?;
+            self.options.check_interrupt()?;
             let only_waiters = self.pending().all(|pending| pending.blocked.is_some());
             if only_waiters && self.waits_last(arrivals) {
                 return Ok(None);
@@ -112,12 +110,13 @@ impl Stage<'_> {
                 && self.collect(arrivals) == 0
             {
                 let twice = self.watcher.as_ref().is_some_and(|watcher| watcher.look_twice());
-                if !twice || confirmed.as_ref() == Some(&waits) {
+                let is_late = begun.elapsed() > self.options.limits.statement;
+                if !twice || is_late || confirmed.as_ref() == Some(&waits) {
                     return Ok(Some(waits));
                 }
                 confirmed = Some(waits);
             }
-            self.enforce_limits();
+            self.enforce_limits(begun);
         }
     }
 
@@ -135,7 +134,7 @@ impl Stage<'_> {
             && self.watcher.as_ref().is_some_and(|watcher| watcher.waits_last())
     }
 
-    fn pending(&self) -> impl Iterator<Item = &Pending> {
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Pending> {
         self.players.iter().filter_map(|player| player.pending.as_ref())
     }
 
@@ -180,113 +179,6 @@ impl Stage<'_> {
         // An engine in this process answers when polled: there is nothing to wait for.
         if !fds.is_empty() {
             wait_readable(&fds, pause);
-        }
-    }
-
-    /// One look: the waits, if nothing will change by itself.
-    fn look(&mut self, last_change: Instant, begun: Instant) -> Option<Vec<Wait>> {
-        let outstanding: Vec<ConnectionId> = self.ids(|player| player.pending.is_some());
-        let all = self.ids(|_| true);
-        let Some(watcher) = self.watcher.as_mut() else {
-            return self.silent_for_long(last_change, &outstanding);
-        };
-        let asked = Instant::now();
-        let waits = watcher.waits(&outstanding, &all);
-        self.look_took = asked.elapsed();
-        let waits = match waits {
-            Ok(waits) => waits,
-            Err(error) => {
-                // The sessions will tell whether the server is gone; until then silence has to do.
-                let silence_ms = self.options.limits.silence.as_millis();
-                let silence_ms = u64::try_from(silence_ms).unwrap_or(u64::MAX);
-                let reason = error.to_string();
-                self.run.notes.push(format!("the server could not be asked any more: {reason}"));
-                self.run.blocking = BlockingKnowledge::Timeout { silence_ms, reason };
-                self.watcher = None;
-                return None;
-            }
-        };
-        let grant_delay = watcher.grant_delay();
-        let idle: HashSet<ConnectionId> = self.ids(|player| player.idle()).into_iter().collect();
-        let settled = match judge(&outstanding, &idle, &waits) {
-            Look::Moving => false,
-            Look::Cycle(members) => {
-                self.break_cycle(&members, begun);
-                false
-            }
-            Look::Outsiders(_) => begun.elapsed() >= self.options.limits.outsider,
-            // A statement that was sent after the end cannot be one that the end set free.
-            Look::Stable => self.last_end.is_none_or(|end| {
-                end.elapsed() >= grant_delay || self.pending().all(|pending| pending.since > end)
-            }),
-        };
-        settled.then_some(waits)
-    }
-
-    fn ids(&self, wanted: impl Fn(&Player) -> bool) -> Vec<ConnectionId> {
-        self.players.iter().filter(|player| wanted(player)).map(|player| player.id).collect()
-    }
-
-    fn silent_for_long(&self, since: Instant, outstanding: &[ConnectionId]) -> Option<Vec<Wait>> {
-        let BlockingKnowledge::Timeout { silence_ms, .. } = self.run.blocking else { return None };
-        let silent = since.elapsed() >= Duration::from_millis(silence_ms);
-        let wait = |id: &ConnectionId| Wait {
-            waiter: *id,
-            blockers: None,
-            kind: format!("no answer for {silence_ms} ms"),
-        };
-        silent.then(|| outstanding.iter().map(wait).collect())
-    }
-
-    /// A server that does not end a deadlock in time gets help: the youngest statement is cancelled.
-    fn break_cycle(&mut self, members: &[ConnectionId], begun: Instant) {
-        if begun.elapsed() < self.options.limits.deadlock {
-            return;
-        }
-        let youngest = self
-            .players
-            .iter_mut()
-            .filter(|player| members.contains(&player.id))
-            .filter_map(|player| Some((player.pending.as_ref()?.since, player)))
-            .max_by_key(|(since, _)| *since);
-        if let Some((_, player)) = youngest
-            && let Some(pending) = player.pending.as_mut()
-            && pending.cancelled.is_none()
-        {
-            pending.cancelled = Some(Instant::now());
-            player.session.cancel();
-            let name = &self.run.sessions[player.index].name;
-            let limit = self.options.limits.deadlock.as_millis();
-            self.run.notes.push(format!(
-                "the server did not end a deadlock within {limit} ms; the statement of {name} was cancelled"
-            ));
-        }
-    }
-
-    /// Cancels a statement that has run for too long, and gives up a connection that ignores this.
-    fn enforce_limits(&mut self) {
-        let limits = &self.options.limits;
-        for player in &mut self.players {
-            let Some(pending) = player.pending.as_mut() else { continue };
-            let name = &self.run.sessions[player.index].name;
-            match pending.cancelled {
-                None if pending.blocked.is_none() && pending.since.elapsed() > limits.statement => {
-                    pending.cancelled = Some(Instant::now());
-                    player.session.cancel();
-                    let limit = limits.statement.as_millis();
-                    self.run.notes.push(format!(
-                        "a statement of {name} ran for more than {limit} ms and was cancelled"
-                    ));
-                }
-                Some(at) if !player.lost && at.elapsed() > limits.cancel => {
-                    player.lost = true;
-                    player.pending = None;
-                    self.run.notes.push(format!(
-                        "a cancelled statement of {name} did not end; its connection was given up"
-                    ));
-                }
-                _ => {}
-            }
         }
     }
 

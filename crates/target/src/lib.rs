@@ -117,6 +117,12 @@ pub trait Target: Send + Sync {
     /// The levels that it really has, weakest first.
     fn levels(&self) -> &[Level];
 
+    /// Asks for the turn of a case, which ends when the box is dropped; `None` where cases need not take turns. For
+    /// servers that can only be asked about everything that waits on them together.
+    fn turn(&self) -> Option<Box<dyn Turn>> {
+        None
+    }
+
     /// Creates a schema of the run's own. Dropping the box drops the schema.
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError>;
 
@@ -136,6 +142,12 @@ pub trait Target: Send + Sync {
     fn uptime(&self) -> Option<Duration> {
         None
     }
+}
+
+/// A case's place in the line of those that want to run on a target.
+pub trait Turn: Send {
+    /// Waits until nobody is before it; false if the limit came first.
+    fn has_come_within(&self, limit: Duration) -> bool;
 }
 
 /// A schema (database, file) that this run created and nobody else uses.
@@ -263,7 +275,8 @@ pub trait Watcher: Send {
         String::new()
     }
 
-    /// How long after a transaction's end a connection that it set free may still be shown as waiting.
+    /// How long after a transaction's end a connection that it set free may still be shown as waiting, as in the
+    /// last look.
     fn grant_delay(&self) -> Duration {
         Duration::ZERO
     }
@@ -275,19 +288,19 @@ pub trait Watcher: Send {
         Duration::ZERO
     }
 
-    /// Whether only a session inside a transaction can hold others up. Then a wait for a session whose
-    /// transaction has ended is old news, and the stage looks again.
-    fn blockers_are_in_transactions(&self) -> bool {
-        false
-    }
-
     /// Whether a wait that was seen lasts until some transaction ends, is rolled back in part, or fails.
     fn waits_last(&self) -> bool {
         false
     }
 
-    /// Whether a single look may show a wait that is none, so that the stage has to look twice.
+    /// Whether the last look may have shown a wait that is none, so that the stage has to look twice.
     fn look_twice(&self) -> bool {
+        false
+    }
+
+    /// Whether a statement may wait without being shown. Then the stage takes one that is neither answered nor
+    /// shown for blocked after a while, and the run says that this was a guess.
+    fn misses_waits(&self) -> bool {
         false
     }
 }

@@ -166,15 +166,15 @@ impl Watcher for CountingWatcher {
         self.inner.deadlock_check()
     }
 
-    fn blockers_are_in_transactions(&self) -> bool {
-        self.inner.blockers_are_in_transactions()
-    }
-
     fn waits_last(&self) -> bool {
         self.inner.waits_last()
     }
 
     fn look_twice(&self) -> bool {
         self.inner.look_twice()
+    }
+
+    fn misses_waits(&self) -> bool {
+        self.inner.misses_waits()
     }
 }

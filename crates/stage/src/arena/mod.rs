@@ -31,7 +31,7 @@ use self::quarters::{Quarters, arrive};
 use crate::cast::Stage;
 use crate::ending::{Remains, read_final_state};
 use crate::player::Player;
-use crate::{RunOptions, Runner, StageError, run_case};
+use crate::{RunOptions, Runner, StageError, await_turn, run_in_turn};
 
 /// Runs cases on kept tables and sessions.
 pub struct Arena<'t> {
@@ -44,6 +44,7 @@ pub struct Arena<'t> {
 impl<'t> Arena<'t> {
     /// Opens the first table set; `options.level` is the caller's of [`Runner::run`].
     pub fn new(target: &'t dyn Target, options: RunOptions) -> Result<Self, StageError> {
+        let _turn = await_turn(target, &options)?;
         let quarters = Quarters::open(target, &options)?;
         let reader = Reader::new(Dialect::of(target.info().product));
         Ok(Self { target, options, reader, quarters: Some(quarters) })
@@ -96,7 +97,7 @@ impl<'t> Arena<'t> {
         let is_ready = set.can_refill(plan) && set.refill(plan, caretaker, options).is_ok();
         arrive(&mut cast, &moving, &set, options)?;
         if !is_ready && !set.can_be_made() {
-            return Ok((run_case(target, case, options)?, false));
+            return Ok((run_in_turn(target, case, options)?, false));
         }
         if !is_ready {
             if let Err(error) = set.make(case, plan, caretaker, target.info(), options) {
@@ -134,12 +135,13 @@ impl<'t> Arena<'t> {
 impl Runner for Arena<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
         self.options.level = level;
+        let _turn = await_turn(self.target, &self.options)?;
         match self.reader.plan(case) {
             Some(plan) => match self.perform_serial(case, &plan)? {
                 Some(run) => Ok(run),
                 None => self.run_tame(case, &plan),
             },
-            None => run_case(self.target, case, &self.options),
+            None => run_in_turn(self.target, case, &self.options),
         }
     }
 }

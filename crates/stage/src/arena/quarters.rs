@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use anchorite_model::{Case, Level, Run, SessionIndex};
+use anchorite_model::{BlockingKnowledge, Case, Level, Run, SessionIndex};
 use anchorite_target::{OpenedSession, Session, Target, TargetError, Watcher, await_answer};
 
 use super::plan::Plan;
@@ -159,7 +159,12 @@ impl Quarters {
         watcher: Option<Box<dyn Watcher>>,
         place: &str,
     ) {
-        self.watching = Some(Watching { watcher, knowledge: run.blocking.clone() });
+        // What had to be guessed in one case need not be in the next.
+        let knowledge = match &watcher {
+            Some(watcher) => BlockingKnowledge::Asked(watcher.method()),
+            None => run.blocking.clone(),
+        };
+        self.watching = Some(Watching { watcher, knowledge });
         // The last one that is given back is taken first: the next case finds the same order.
         for (player, info) in players.into_iter().zip(&run.sessions).rev() {
             let level_read_back = info.level_read_back.clone();

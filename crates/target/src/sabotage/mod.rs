@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use anchorite_model::{Level, TargetInfo};
 
-use crate::{Schema, Target, TargetError};
+use crate::{Schema, Target, TargetError, Turn};
 use plot::{Plot, lock};
 
 /// A way to break isolation.
@@ -245,6 +245,10 @@ impl Target for Sabotaged<'_> {
 
     fn levels(&self) -> &[Level] {
         self.target.levels()
+    }
+
+    fn turn(&self) -> Option<Box<dyn Turn>> {
+        self.target.turn()
     }
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {

@@ -159,11 +159,11 @@ impl Watcher for SabotagedWatcher {
         self.watcher.deadlock_check()
     }
 
-    fn blockers_are_in_transactions(&self) -> bool {
-        self.watcher.blockers_are_in_transactions()
-    }
-
     fn look_twice(&self) -> bool {
         self.watcher.look_twice()
+    }
+
+    fn misses_waits(&self) -> bool {
+        self.watcher.misses_waits()
     }
 }

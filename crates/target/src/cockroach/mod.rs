@@ -3,16 +3,20 @@
 //! Levels: the server accepts every level and silently runs serializable where it has no other, so the
 //! level is read back *inside* a transaction, and only levels that come back as asked are offered.
 //!
-//! Who waits: from v22.1 on `crdb_internal.cluster_locks` tells waiters and holders of each key. Before,
-//! only the number of waiting transactions is known (a metric of the node); together with the number of
-//! outstanding statements it decides as long as one case runs at a time, and the run says that the
-//! blockers are unknown.
+//! * `watcher`: who waits, from two sources. `turns`: one case at a time, because one of them counts all waits.
 //!
 //! Blind spot: a retry error (40001) may come at any statement; which of them were deadlocks is not told.
 
+mod turns;
+mod watcher;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
+use anchorite_model::{DbError, Level, Product, TargetInfo};
+
+use self::turns::Turns;
+use self::watcher::CockroachWatcher;
 
 use crate::endpoint::Endpoint;
 use crate::mark::{Mark, Marked};
@@ -20,15 +24,12 @@ use crate::pg_marked;
 use crate::pg_session::PgSession;
 use crate::postgres::{dial, read_back};
 use crate::{
-    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
-    Wait, Watcher, execute, settings,
+    ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Turn,
+    Upkeep, Watcher, execute, settings,
 };
 
 /// Longest time for a statement of our own; dropping a database is slow here.
 const HOUSEKEEPING_LIMIT: Duration = Duration::from_secs(60);
-
-/// A waiter is woken some milliseconds after the holder's end, and the views lag behind that.
-const GRANT_DELAY: Duration = Duration::from_millis(100);
 
 /// A CockroachDB node.
 #[derive(Debug)]
@@ -37,6 +38,7 @@ pub struct Cockroach {
     info: TargetInfo,
     levels: Vec<Level>,
     has_cluster_locks: bool,
+    turns: Arc<Turns>,
 }
 
 impl Cockroach {
@@ -58,7 +60,8 @@ impl Cockroach {
         let has_cluster_locks =
             read_back(&mut session, "SELECT count(*) FROM crdb_internal.cluster_locks").is_ok();
         let info = TargetInfo { product: Product::Cockroach, version, variant: String::new() };
-        Ok(Self { endpoint, info, levels, has_cluster_locks })
+        let turns = Turns::on(&endpoint);
+        Ok(Self { endpoint, info, levels, has_cluster_locks, turns })
     }
 }
 
@@ -104,6 +107,10 @@ impl Target for Cockroach {
 
     fn levels(&self) -> &[Level] {
         &self.levels
+    }
+
+    fn turn(&self) -> Option<Box<dyn Turn>> {
+        Some(Box::new(self.turns.ask()))
     }
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
@@ -183,12 +190,8 @@ impl Schema for CockroachSchema {
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
         let session = PgSession::new(dial(&self.admin, &[("application_name", "anchorite")])?);
-        let asking = if self.has_cluster_locks {
-            Asking::ClusterLocks { database: self.endpoint.database.clone() }
-        } else {
-            Asking::WaitingCount
-        };
-        let mut watcher = CockroachWatcher { session, target: self.info.to_string(), asking };
+        let database = self.has_cluster_locks.then(|| self.endpoint.database.clone());
+        let mut watcher = CockroachWatcher::new(session, self.info.to_string(), database);
         watcher.waits(&[], &[])?;
         Ok(Box::new(watcher))
     }
@@ -229,146 +232,9 @@ fn connection_id(session_id: &str) -> ConnectionId {
     ConnectionId::from_str_radix(digits, 16).unwrap_or_default()
 }
 
-/// How this version can be asked.
-enum Asking {
-    ClusterLocks { database: String },
-    WaitingCount,
-}
-
-struct CockroachWatcher {
-    session: PgSession,
-    target: String,
-    asking: Asking,
-}
-
-impl CockroachWatcher {
-    fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, TargetError> {
-        let answer = execute(&mut self.session, sql, HOUSEKEEPING_LIMIT).map_err(|error| {
-            TargetError::Prepare { target: self.target.clone(), reason: error.message }
-        })?;
-        Ok(answer.results.into_iter().flat_map(|result| result.rows).collect())
-    }
-}
-
-impl Watcher for CockroachWatcher {
-    fn method(&self) -> String {
-        match self.asking {
-            Asking::ClusterLocks { .. } => "crdb_internal.cluster_locks".to_owned(),
-            Asking::WaitingCount => {
-                "number of waiting transactions (txnwaitqueue.pusher.waiting); by whom is unknown"
-                    .to_owned()
-            }
-        }
-    }
-
-    fn waits(
-        &mut self,
-        outstanding: &[ConnectionId],
-        _all: &[ConnectionId],
-    ) -> Result<Vec<Wait>, TargetError> {
-        match &self.asking {
-            Asking::ClusterLocks { database } => {
-                let sql = format!(
-                    "SELECT t.session_id, l.lock_key_pretty, l.granted \
-                     FROM crdb_internal.cluster_locks l \
-                     JOIN crdb_internal.cluster_transactions t ON t.id = l.txn_id \
-                     WHERE l.database_name = '{database}'"
-                );
-                let rows = self.ask(&sql)?;
-                let locks: Vec<Lock> = rows.iter().filter_map(|row| Lock::read(row)).collect();
-                Ok(waits_of(&locks, outstanding))
-            }
-            Asking::WaitingCount => {
-                let rows = self.ask(
-                    "SELECT value::INT FROM crdb_internal.node_metrics \
-                     WHERE name = 'txnwaitqueue.pusher.waiting'",
-                )?;
-                let count = match rows.first().and_then(|row| row.first()) {
-                    Some(Value::Int(count)) => usize::try_from(*count).unwrap_or_default(),
-                    _ => 0,
-                };
-                // Fewer waiters than statements: somebody moves, and it is not told who.
-                let waiting = if count < outstanding.len() { &[] } else { outstanding };
-                Ok(waiting.iter().map(|id| lock_wait(*id, None)).collect())
-            }
-        }
-    }
-
-    fn grant_delay(&self) -> Duration {
-        match self.asking {
-            Asking::ClusterLocks { .. } => Duration::ZERO,
-            Asking::WaitingCount => GRANT_DELAY,
-        }
-    }
-
-    fn blockers_are_in_transactions(&self) -> bool {
-        true
-    }
-
-    fn look_twice(&self) -> bool {
-        matches!(self.asking, Asking::WaitingCount)
-    }
-}
-
-fn lock_wait(waiter: ConnectionId, blockers: Option<Vec<ConnectionId>>) -> Wait {
-    Wait { waiter, blockers, kind: "lock".to_owned() }
-}
-
-/// A row of the lock table: a session that holds a key or waits for it.
-struct Lock<'r> {
-    session: ConnectionId,
-    key: &'r str,
-    granted: bool,
-}
-
-impl<'r> Lock<'r> {
-    fn read(row: &'r [Value]) -> Option<Self> {
-        match row {
-            [Value::Text(session), Value::Text(key), Value::Bool(granted)] => {
-                Some(Self { session: connection_id(session), key, granted: *granted })
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Waiters with the holders of the keys that they wait for. A key between two holders (just released,
-/// not yet handed on) is nobody's: its waiters are left out, so the stage looks again.
-fn waits_of(locks: &[Lock<'_>], outstanding: &[ConnectionId]) -> Vec<Wait> {
-    let mut waits = Vec::new();
-    for waiter in outstanding {
-        let keys: Vec<&str> = locks
-            .iter()
-            .filter(|lock| lock.session == *waiter && !lock.granted)
-            .map(|lock| lock.key)
-            .collect();
-        let mut holders: Vec<ConnectionId> = locks
-            .iter()
-            .filter(|lock| lock.granted && lock.session != *waiter && keys.contains(&lock.key))
-            .map(|lock| lock.session)
-            .collect();
-        holders.sort_unstable();
-        holders.dedup();
-        if !holders.is_empty() {
-            waits.push(lock_wait(*waiter, Some(holders)));
-        }
-    }
-    waits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn waiters_are_paired_with_the_holders_of_their_keys() {
-        let lock = |session, key, granted| Lock { session, key, granted };
-        let locks =
-            [lock(1, "/a", true), lock(2, "/a", false), lock(3, "/a", false), lock(2, "/b", true)];
-        let waits = waits_of(&locks, &[2, 3]);
-        assert_eq!(waits, [lock_wait(2, Some(vec![1])), lock_wait(3, Some(vec![1]))]);
-        assert_eq!(waits_of(&[lock(2, "/a", false)], &[2]), []);
-    }
 
     #[test]
     fn session_ids_become_numbers() {

@@ -1,0 +1,190 @@
+//! Looking at the server: who waits, what has to be guessed, and when waiting is over.
+//!
+//! A look that shows every outstanding statement as waiting is judged by [`crate::decide`]. A statement that is
+//! neither answered nor shown runs, as a rule, and gets the time that a statement may take. Some servers do not show
+//! every wait ([`anchorite_target::Watcher::misses_waits`]): there it is taken for blocked after a shorter time,
+//! and the run says that this was a guess, which makes verdicts undecided that need to know. Such a statement is
+//! not guessed about again until a transaction has ended, which may have set it free.
+//!
+//! However little a server shows, settling ends: each way out has a limit of its own ([`crate::Limits`]).
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use anchorite_model::BlockingKnowledge;
+use anchorite_target::{ConnectionId, Wait};
+
+use crate::cast::Stage;
+use crate::decide::{Look, judge};
+use crate::player::Player;
+
+impl Stage<'_> {
+    /// One look: the waits, if nothing will change by itself.
+    pub(crate) fn look(&mut self, last_change: Instant, begun: Instant) -> Option<Vec<Wait>> {
+        let outstanding: Vec<ConnectionId> = self.ids(|player| player.pending.is_some());
+        self.moving.clone_from(&outstanding);
+        let Some(mut waits) = self.ask(&outstanding) else {
+            return self.silent_for_long(last_change, &outstanding);
+        };
+        let (misses, grant_delay) =
+            self.watcher.as_ref().map_or_else(Default::default, |watcher| {
+                (watcher.misses_waits(), watcher.grant_delay())
+            });
+        if misses {
+            self.add_guessed(&mut waits);
+        }
+        let idle: HashSet<ConnectionId> = self.ids(|player| player.idle()).into_iter().collect();
+        self.moving.clear();
+        let settled = match judge(&outstanding, &idle, &waits) {
+            Look::Moving(moving) => {
+                let guesses = misses && last_change.elapsed() >= self.options.limits.unseen;
+                if guesses {
+                    self.guess(&moving, &mut waits);
+                } else {
+                    self.moving = moving;
+                }
+                guesses
+            }
+            Look::Cycle(members) => {
+                self.break_cycle(&members, begun);
+                false
+            }
+            Look::Outsiders(_) => begun.elapsed() >= self.options.limits.outsider,
+            // A statement that was sent after the end cannot be one that the end set free.
+            Look::Stable => self.last_end.is_none_or(|end| {
+                end.elapsed() >= grant_delay || self.pending().all(|pending| pending.since > end)
+            }),
+        };
+        settled.then_some(waits)
+    }
+
+    /// What the server shows; `None` if it cannot be asked.
+    fn ask(&mut self, outstanding: &[ConnectionId]) -> Option<Vec<Wait>> {
+        let all = self.ids(|_| true);
+        let watcher = self.watcher.as_mut()?;
+        let asked = Instant::now();
+        let waits = watcher.waits(outstanding, &all);
+        self.look_took = asked.elapsed();
+        match waits {
+            Ok(waits) => Some(waits),
+            Err(error) => {
+                // The sessions will tell whether the server is gone; until then silence has to do.
+                let silence_ms = milliseconds(self.options.limits.silence);
+                let reason = error.to_string();
+                self.run.notes.push(format!("the server could not be asked any more: {reason}"));
+                self.run.blocking = BlockingKnowledge::Timeout { silence_ms, reason };
+                self.watcher = None;
+                None
+            }
+        }
+    }
+
+    fn ids(&self, wanted: impl Fn(&Player) -> bool) -> Vec<ConnectionId> {
+        self.players.iter().filter(|player| wanted(player)).map(|player| player.id).collect()
+    }
+
+    fn silent_for_long(&self, since: Instant, outstanding: &[ConnectionId]) -> Option<Vec<Wait>> {
+        let BlockingKnowledge::Timeout { silence_ms, .. } = self.run.blocking else { return None };
+        let silent = since.elapsed() >= Duration::from_millis(silence_ms);
+        silent.then(|| outstanding.iter().map(|id| guessed_wait(*id, silence_ms)).collect())
+    }
+
+    /// Adds the statements that were taken for blocked before and that nothing can have set free since.
+    fn add_guessed(&self, waits: &mut Vec<Wait>) {
+        let silence_ms = milliseconds(self.options.limits.unseen);
+        for player in &self.players {
+            let guessed = player.pending.as_ref().and_then(|pending| pending.guessed);
+            let is_shown = waits.iter().any(|wait| wait.waiter == player.id);
+            if guessed.is_some_and(|at| self.last_end.is_none_or(|end| end < at)) && !is_shown {
+                waits.push(guessed_wait(player.id, silence_ms));
+            }
+        }
+    }
+
+    /// Takes statements for blocked that are neither answered nor shown as waiting.
+    fn guess(&mut self, moving: &[ConnectionId], waits: &mut Vec<Wait>) {
+        let silence_ms = milliseconds(self.options.limits.unseen);
+        for player in self.players.iter_mut().filter(|player| moving.contains(&player.id)) {
+            let Some(pending) = player.pending.as_mut() else { continue };
+            if pending.guessed.replace(Instant::now()).is_none() {
+                let name = &self.run.sessions[player.index].name;
+                self.run.notes.push(format!(
+                    "a statement of {name} was neither answered nor shown as waiting for {silence_ms} ms: \
+                     taken for blocked, which is a guess"
+                ));
+            }
+            waits.push(guessed_wait(player.id, silence_ms));
+        }
+        let reason = "the server does not show every wait".to_owned();
+        self.run.blocking = BlockingKnowledge::Timeout { silence_ms, reason };
+    }
+
+    /// A server that does not end a deadlock in time gets help: the youngest statement is cancelled.
+    fn break_cycle(&mut self, members: &[ConnectionId], begun: Instant) {
+        if begun.elapsed() < self.options.limits.deadlock {
+            return;
+        }
+        let youngest = self
+            .players
+            .iter_mut()
+            .filter(|player| members.contains(&player.id))
+            .filter_map(|player| Some((player.pending.as_ref()?.since, player)))
+            .max_by_key(|(since, _)| *since);
+        if let Some((_, player)) = youngest
+            && let Some(pending) = player.pending.as_mut()
+            && pending.cancelled.is_none()
+        {
+            pending.cancelled = Some(Instant::now());
+            player.session.cancel();
+            let name = &self.run.sessions[player.index].name;
+            let limit = self.options.limits.deadlock.as_millis();
+            self.run.notes.push(format!(
+                "the server did not end a deadlock within {limit} ms; the statement of {name} was cancelled"
+            ));
+        }
+    }
+
+    /// Cancels a statement that has run for too long, and gives up a connection that ignores this. One that was
+    /// blocked may wait for as long as it is shown; when it is not any more, it runs.
+    pub(crate) fn enforce_limits(&mut self, begun: Instant) {
+        let limits = &self.options.limits;
+        for player in &mut self.players {
+            let Some(pending) = player.pending.as_mut() else { continue };
+            let name = &self.run.sessions[player.index].name;
+            let running_since = match pending.blocked {
+                None => Some(pending.since),
+                Some(_) => self.moving.contains(&player.id).then_some(begun),
+            };
+            let is_late = running_since.is_some_and(|since| since.elapsed() > limits.statement);
+            match pending.cancelled {
+                None if is_late => {
+                    pending.cancelled = Some(Instant::now());
+                    player.session.cancel();
+                    let limit = limits.statement.as_millis();
+                    self.run.notes.push(format!(
+                        "a statement of {name} ran for more than {limit} ms and was cancelled"
+                    ));
+                }
+                Some(at) if !player.lost && at.elapsed() > limits.cancel => {
+                    give_up(player, name, &mut self.run.notes);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Goes on without a connection whose cancelled statement does not end.
+pub(crate) fn give_up(player: &mut Player, name: &str, notes: &mut Vec<String>) {
+    player.lost = true;
+    player.pending = None;
+    notes.push(format!("a cancelled statement of {name} did not end; its connection was given up"));
+}
+
+fn guessed_wait(waiter: ConnectionId, silence_ms: u64) -> Wait {
+    Wait { waiter, blockers: None, kind: format!("no answer for {silence_ms} ms") }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
