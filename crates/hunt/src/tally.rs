@@ -201,6 +201,7 @@ fn shape(run: &Run) -> u64 {
                     let doing = match blocker {
                         Blocker::Session(session) => last_kind.get(*session).copied(),
                         Blocker::Outside(_) => Some("outside"),
+                        Blocker::Prepared(_) => Some("prepared"),
                     };
                     hash.add(doing.unwrap_or("none").as_bytes());
                 }

@@ -101,7 +101,7 @@ fn only_by(run: &Run, by: &[Blocker], sessions: &[String]) -> bool {
             Blocker::Session(index) => {
                 run.case.sessions.get(*index).is_some_and(|name| sessions.contains(name))
             }
-            Blocker::Outside(_) => false,
+            Blocker::Outside(_) | Blocker::Prepared(_) => false,
         })
 }
 

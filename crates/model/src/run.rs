@@ -121,6 +121,8 @@ pub enum Blocker {
     Session(SessionIndex),
     /// A connection that is none of ours, as the server names it.
     Outside(String),
+    /// A prepared transaction, which has no connection: its id as the case writes it; empty if it is none of the case.
+    Prepared(String),
 }
 
 /// What became of a statement.

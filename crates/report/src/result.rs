@@ -34,11 +34,13 @@ pub(crate) fn session_names(run: &Run) -> Vec<String> {
     (0..run.sessions.len().max(used)).map(|session| session_name(run, session)).collect()
 }
 
-/// The name of a blocker: a session's own, `outside:1234` for a connection that is none of ours.
+/// The name of a blocker: a session's own, `outside:1234` for a connection that is none of ours, `prepared:'a'` for a
+/// prepared transaction.
 pub(crate) fn blocker_name(run: &Run, blocker: &Blocker) -> String {
     match blocker {
         Blocker::Session(session) => session_name(run, *session),
         Blocker::Outside(id) => format!("outside:{id}"),
+        Blocker::Prepared(id) => format!("prepared:{id}"),
     }
 }
 

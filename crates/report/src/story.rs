@@ -198,6 +198,10 @@ fn blocked(run: &Run, by: &[Blocker], wait: &str, again: bool) -> String {
     let name = |blocker: &Blocker| match blocker {
         Blocker::Session(session) => session_name(run, *session),
         Blocker::Outside(id) => format!("a connection outside this case ({id})"),
+        Blocker::Prepared(id) if id.is_empty() => {
+            "a prepared transaction outside this case".to_owned()
+        }
+        Blocker::Prepared(id) => format!("the prepared transaction {id}"),
     };
     let names: Vec<String> = by.iter().map(name).collect();
     let start = if again { "now blocked" } else { "blocked" };

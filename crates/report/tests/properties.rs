@@ -109,6 +109,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
     let blocker = prop_oneof![
         (0..SESSIONS + 1).prop_map(Blocker::Session),
         any_text().prop_map(Blocker::Outside),
+        any_text().prop_map(Blocker::Prepared),
     ];
     prop_oneof![
         any_answer().prop_map(Outcome::Ok),

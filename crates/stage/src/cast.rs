@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use anchorite_model::sql::StatementKind;
+use anchorite_model::sql::{StatementKind, TwoPhase};
 use anchorite_model::{
-    BlockingKnowledge, Case, Ending, Event, Level, Outcome, Run, SessionIndex, SessionInfo,
+    BlockingKnowledge, Case, Ending, Event, Level, Outcome, Run, SessionIndex, SessionInfo, Step,
     TargetInfo,
 };
 use anchorite_target::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, Watcher, execute,
 };
 
+use crate::branches::Branches;
 use crate::player::Player;
 use crate::{Asking, RunOptions, StageError};
 
@@ -73,6 +74,12 @@ pub struct Stage<'a> {
     pub(crate) schema: &'a dyn Schema,
     pub(crate) options: &'a RunOptions,
     pub(crate) kinds: Vec<StatementKind>,
+    /// What each step has to do with two-phase commit.
+    pub(crate) commands: Vec<Option<TwoPhase>>,
+    /// The transactions of two-phase commit that are open.
+    pub(crate) branches: Branches,
+    /// Whether the last statement that was none of the case's succeeded.
+    pub(crate) own_succeeded: Option<bool>,
     pub(crate) players: Vec<Player>,
     /// `None`: the server cannot be asked.
     pub(crate) watcher: Option<Box<dyn Watcher>>,
@@ -116,14 +123,22 @@ impl<'a> Stage<'a> {
         }
         let knowledge = cast.watching.knowledge;
         let run = blank_record(target, case, options, levels_read_back, knowledge);
-        let kinds: Vec<_> =
-            case.steps.iter().map(|step| StatementKind::of(&step.statement.sql)).collect();
+        let kinds = case.steps.iter().map(|step| StatementKind::of(&step.statement.sql));
+        let kinds: Vec<StatementKind> = kinds.collect();
+        let command = |(kind, step): (&StatementKind, &Step)| match kind {
+            StatementKind::Other => TwoPhase::of(&step.statement.sql),
+            _ => None,
+        };
+        let commands = kinds.iter().zip(&case.steps).map(command).collect();
         Self {
             schema,
             options,
             moment: 0,
             sent: vec![None; kinds.len()],
             kinds,
+            commands,
+            branches: Branches::default(),
+            own_succeeded: None,
             players,
             watcher: cast.watching.watcher,
             run,
@@ -140,7 +155,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Submits the whole schedule.
-    pub fn play(&mut self) -> Result<(), StageError> {
+    pub(crate) fn play(&mut self) -> Result<(), StageError> {
         for step in 0..self.kinds.len() {
             let session = self.run.case.steps[step].session;
             if self.players[session].pending.is_some() {

@@ -3,12 +3,18 @@
 use std::time::{Duration, Instant};
 
 use anchorite_model::{DbError, Ending, ErrorClass, Event, Outcome, Rows, Run, SessionIndex};
-use anchorite_target::{Schema, Session, SessionOptions, Watcher, execute, read_table};
+use anchorite_target::{
+    Reply, Schema, Session, SessionOptions, Watcher, execute, read_table, wait_readable,
+};
 
 use crate::cast::Stage;
+use crate::limits::ENDINGS_PER_SESSION;
 use crate::looking::give_up;
 use crate::player::Player;
 use crate::{Limits, StageError};
+
+/// After its session was closed a prepared transaction gets this long to be nobody's.
+const DETACHING: Duration = Duration::from_millis(500);
 
 /// What is left when the last transaction has ended.
 pub struct Remains {
@@ -23,11 +29,22 @@ pub struct Remains {
 }
 
 impl Stage<'_> {
-    /// Ends whatever is still going on.
-    pub fn finish(mut self) -> Result<Remains, StageError> {
+    /// Plays the schedule and ends whatever is still going on then. Whatever happens, nothing outlives the sessions.
+    pub fn perform_all(mut self) -> Result<Remains, StageError> {
+        if let Err(error) = self.play().and_then(|()| self.end_all()) {
+            self.abandon();
+            return Err(error);
+        }
+        Ok(self.finish())
+    }
+
+    fn end_all(&mut self) -> Result<(), StageError> {
         self.roll_back_open()?;
         self.cancel_stuck()?;
-        self.roll_back_open()?;
+        self.roll_back_open()
+    }
+
+    fn finish(mut self) -> Remains {
         self.skip_unsent();
         if self.players.iter().any(|player| player.lost) && !self.alive() {
             self.run.ending = Ending::TargetLost("the server closed all connections".to_owned());
@@ -37,26 +54,103 @@ impl Stage<'_> {
             |event: &Event| matches!(&event.outcome, Outcome::Error(error) if is_deadlock(error));
         let is_by_chance = self.has_hurried && self.run.events.iter().any(is_victim);
         let Self { run, players, watcher, .. } = self;
-        Ok(Remains { run, players, watcher, is_by_chance })
+        Remains { run, players, watcher, is_by_chance }
     }
 
-    /// Rolls back idle sessions one at a time; each may set others free, whose queued statements follow.
+    /// Ends what idle sessions have open, one at a time; each may set others free, whose queued statements follow.
+    /// Then what is prepared and no session's, which may set further ones free.
     fn roll_back_open(&mut self) -> Result<(), StageError> {
-        while let Some(session) = self.next_to_roll_back() {
-            let name = self.run.sessions[session].name.clone();
-            self.run.notes.push(format!("{name} was still in a transaction: rolled back"));
-            self.players[session].submit(None, "ROLLBACK");
-            self.settle(Some(session))?;
+        loop {
+            while let Some(session) = self.next_to_roll_back() {
+                self.roll_back(session)?;
+                self.perform_queued()?;
+            }
+            let prepared = self.branches.take_detached();
+            if prepared.is_empty() {
+                return Ok(());
+            }
+            self.roll_back_prepared(&prepared);
+            self.settle(None)?;
             self.perform_queued()?;
         }
-        Ok(())
     }
 
     fn next_to_roll_back(&self) -> Option<SessionIndex> {
         let open = |player: &&Player| {
-            player.idle() && player.queue.is_empty() && player.maybe_in_transaction()
+            let is_open =
+                player.maybe_in_transaction() || self.branches.next_command(player.index).is_some();
+            player.idle() && player.queue.is_empty() && is_open
         };
         self.players.iter().find(open).map(|player| player.index)
+    }
+
+    /// Sends an idle session the next statement that ends what it has open.
+    fn roll_back(&mut self, session: SessionIndex) -> Result<(), StageError> {
+        let name = self.run.sessions[session].name.clone();
+        if self.players[session].endings == ENDINGS_PER_SESSION {
+            self.players[session].close();
+            self.branches.lose(session);
+            self.run.notes.push(format!(
+                "{name} was still in a transaction that could not be rolled back: its connection was closed"
+            ));
+            return Ok(());
+        }
+        self.players[session].endings += 1;
+        let command = self.branches.next_command(session);
+        self.players[session].submit(None, command.as_deref().unwrap_or("ROLLBACK"));
+        self.settle(Some(session))?;
+        let is_done = self.own_succeeded.take().unwrap_or_default();
+        if command.is_some() {
+            self.branches.commanded(session, is_done);
+        }
+        let note = match command {
+            Some(command) => command.strip_prefix("XA ROLLBACK ").map(|id| {
+                format!("{name} had the XA transaction {id} open: rolled back at the end")
+            }),
+            None => Some(format!("{name} was still in a transaction: rolled back")),
+        };
+        self.run.notes.extend(note.filter(|_| is_done));
+        Ok(())
+    }
+
+    /// Rolls back prepared transactions that no session of the case has any more.
+    fn roll_back_prepared(&mut self, prepared: &[(String, String)]) {
+        let limits = &self.options.limits;
+        let mut opened = self.schema.open(&own_session("ender", limits));
+        for (id, sql) in prepared {
+            let outcome = match &mut opened {
+                Ok(opened) => insist(opened.session.as_mut(), sql, limits),
+                Err(error) => Err(DbError::connection_lost(error.to_string())),
+            };
+            self.run.notes.push(match outcome {
+                Ok(_) => format!("the transaction {id} was left prepared: rolled back at the end"),
+                Err(error) => format!(
+                    "the transaction {id} was left prepared and could not be rolled back: {}",
+                    error.message
+                ),
+            });
+        }
+        self.last_end = Some(Instant::now());
+    }
+
+    /// Leaves nothing behind when the run cannot go on: open transactions end with their connections, but not what
+    /// waits for a lock elsewhere or is prepared.
+    fn abandon(&mut self) {
+        for player in self.players.iter_mut().filter(|player| !player.lost) {
+            if player.pending.is_some() {
+                player.session.cancel();
+                continue;
+            }
+            for _ in 0..ENDINGS_PER_SESSION {
+                let Some(command) = self.branches.next_command(player.index) else { break };
+                let reply = execute(player.session.as_mut(), &command, self.options.limits.cancel);
+                self.branches.commanded(player.index, reply.is_ok());
+            }
+        }
+        let prepared = self.branches.take_detached();
+        if !prepared.is_empty() {
+            self.roll_back_prepared(&prepared);
+        }
     }
 
     /// Statements that nobody of the case can set free any more are cancelled.
@@ -84,6 +178,7 @@ impl Stage<'_> {
             if self.players[index].pending.is_some() && begun.elapsed() > limit {
                 let name = &self.run.sessions[index].name;
                 give_up(&mut self.players[index], name, &mut self.run.notes);
+                self.branches.lose(index);
             }
         }
         Ok(())
@@ -100,6 +195,21 @@ impl Stage<'_> {
 
     fn alive(&self) -> bool {
         self.schema.open(&own_session("alive", &self.options.limits)).is_ok()
+    }
+}
+
+/// A session that was closed a moment ago may still have what it prepared.
+fn insist(session: &mut dyn Session, sql: &str, limits: &Limits) -> Reply {
+    let begun = Instant::now();
+    loop {
+        let reply = execute(session, sql, limits.cancel);
+        let is_lost = |error: &DbError| {
+            error.class == ErrorClass::ConnectionLost || begun.elapsed() > DETACHING
+        };
+        if reply.as_ref().map_or_else(is_lost, |_| true) {
+            return reply;
+        }
+        wait_readable(&[], DETACHING / 20);
     }
 }
 

@@ -10,6 +10,7 @@
 //! Blind spot: where the server cannot be asked, silence counts as blocked, and the run says so.
 
 mod arena;
+mod branches;
 mod cast;
 pub mod decide;
 mod ending;
@@ -124,8 +125,7 @@ fn run_in_turn(target: &dyn Target, case: &Case, options: &RunOptions) -> Result
     let settings = cast.settings(schema, options);
     let mut stage = Stage::new(target.info(), schema, case, options, cast);
     stage.run.settings = settings;
-    stage.play()?;
-    let Remains { mut run, players, watcher, .. } = stage.finish()?;
+    let Remains { mut run, players, watcher, .. } = stage.perform_all()?;
     // Session-wide locks must not stand in the way of the reader.
     drop((players, watcher));
     if run.ending == Ending::Complete {

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anchorite_model::BlockingKnowledge;
-use anchorite_target::{ConnectionId, Wait};
+use anchorite_target::{ConnectionId, PREPARED, Wait};
 
 use crate::cast::Stage;
 use crate::decide::{Look, judge};
@@ -33,7 +33,12 @@ impl Stage<'_> {
         if misses {
             self.add_guessed(&mut waits);
         }
-        let idle: HashSet<ConnectionId> = self.ids(|player| player.idle()).into_iter().collect();
+        let mut idle: HashSet<ConnectionId> =
+            self.ids(|player| player.idle()).into_iter().collect();
+        // What the case has prepared does nothing until somebody ends it.
+        if !self.branches.without_connection().is_empty() {
+            idle.insert(PREPARED);
+        }
         self.moving.clear();
         let settled = match judge(&outstanding, &idle, &waits) {
             Look::Moving(moving) => {
@@ -167,6 +172,7 @@ impl Stage<'_> {
                 }
                 Some(at) if !player.lost && at.elapsed() > limits.cancel => {
                     give_up(player, name, &mut self.run.notes);
+                    self.branches.lose(player.index);
                 }
                 _ => {}
             }
@@ -176,8 +182,7 @@ impl Stage<'_> {
 
 /// Goes on without a connection whose cancelled statement does not end.
 pub(crate) fn give_up(player: &mut Player, name: &str, notes: &mut Vec<String>) {
-    player.lost = true;
-    player.pending = None;
+    player.close();
     notes.push(format!("a cancelled statement of {name} did not end; its connection was given up"));
 }
 

@@ -1,16 +1,17 @@
 //! One session on the stage: what it is doing, what waits behind it, what became of its transaction.
 
 use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{ErrorClass, SessionIndex};
+use anchorite_model::{DbError, ErrorClass, SessionIndex};
 use anchorite_target::{ConnectionId, Reply, Session};
 
 /// What a session has been sent and not yet answered.
 #[derive(Debug, Clone)]
 pub struct Pending {
-    /// Index of the step in the schedule; `None` for the stage's own ROLLBACK at the end.
+    /// Index of the step in the schedule; `None` for the stage's own statements at the end.
     pub step: Option<usize>,
     /// When it was sent.
     pub since: Instant,
@@ -43,6 +44,8 @@ pub struct Player {
     orphaned: bool,
     /// The connection is gone.
     pub lost: bool,
+    /// How many statements it was sent to end what it has open at the end.
+    pub endings: usize,
 }
 
 impl Player {
@@ -58,6 +61,7 @@ impl Player {
             in_transaction: None,
             orphaned: false,
             lost: false,
+            endings: 0,
         }
     }
 
@@ -80,6 +84,13 @@ impl Player {
         self.session.submit(sql);
         let since = Instant::now();
         self.pending = Some(Pending { step, since, blocked: None, guessed: None, cancelled: None });
+    }
+
+    /// Closes the connection: what it has open ends on the server, except for what is prepared.
+    pub fn close(&mut self) {
+        self.lost = true;
+        self.pending = None;
+        self.session = Box::new(Closed(self.id));
     }
 
     /// Whether something is, or may be, open here that a roll-back would end.
@@ -115,6 +126,27 @@ impl Player {
             }
         }
     }
+}
+
+/// In the place of a connection that was closed; nothing is ever sent to it.
+struct Closed(ConnectionId);
+
+impl Session for Closed {
+    fn id(&self) -> ConnectionId {
+        self.0
+    }
+
+    fn submit(&mut self, _sql: &str) {}
+
+    fn poll(&mut self) -> Option<Reply> {
+        Some(Err(DbError::connection_lost("the connection is closed".to_owned())))
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn cancel(&mut self) {}
 }
 
 fn begins(kind: &StatementKind) -> bool {

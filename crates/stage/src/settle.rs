@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Blocker, ErrorClass, Level, Outcome, SessionIndex};
-use anchorite_target::{ConnectionId, Reply, Wait, wait_readable};
+use anchorite_target::{ConnectionId, PREPARED, Reply, Wait, wait_readable};
 
 use crate::StageError;
 use crate::cast::Stage;
@@ -155,6 +155,14 @@ impl Stage<'_> {
             let kind = pending.step.map_or(&rollback, |step| &self.kinds[step]);
             let was_in_transaction = player.maybe_in_transaction();
             player.learn(kind, &reply);
+            if player.lost {
+                self.branches.lose(session);
+            }
+            match pending.step.map(|step| &self.commands[step]) {
+                Some(Some(command)) => self.branches.learn(session, command, &reply),
+                Some(None) => {}
+                None => self.own_succeeded = Some(reply.is_ok()),
+            }
             let level = self.run.sessions[session].effective_level();
             let leaves_waits = reply.is_ok()
                 && player.maybe_in_transaction()
@@ -234,6 +242,9 @@ impl Stage<'_> {
     }
 
     fn blocker(&self, id: ConnectionId) -> Blocker {
+        if id == PREPARED {
+            return Blocker::Prepared(self.branches.without_connection().join(" or "));
+        }
         let ours = self.players.iter().find(|player| player.id == id);
         ours.map_or_else(
             || Blocker::Outside(id.to_string()),

@@ -114,7 +114,7 @@ impl Locks {
                     Blocker::Session(other) => {
                         other == holder || self.waiters.get(other) == Some(&row)
                     }
-                    Blocker::Outside(_) => false,
+                    Blocker::Outside(_) | Blocker::Prepared(_) => false,
                 };
                 if !by.iter().all(concerned) {
                     return Err(format!("t{} holds the row, but blocked by {by:?}", holder + 1));

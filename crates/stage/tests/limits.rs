@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anchorite_model::{BlockingKnowledge, Case, Outcome, Run};
+use anchorite_stage::limits::ENDINGS_PER_SESSION;
 use anchorite_stage::{Arena, Limits, RunOptions, Runner, StageError, run_case};
 use puppet::{Puppet, Shows};
 
@@ -125,6 +126,20 @@ fn a_statement_that_ignores_everything_loses_its_connection() {
         let told = |words: &str| run.notes.iter().filter(|note| note.contains(words)).count();
         assert_eq!(told("connection was given up"), 2, "{:?}", run.notes);
     }
+}
+
+#[test]
+fn a_transaction_that_refuses_to_end_is_told_so_a_few_times() {
+    let puppet = Puppet::new(shows(NOTHING, false), false);
+    let case = case("/* t1 */ BEGIN; /* t2 */ BEGIN; /* t1 */ REFUSE;");
+    let run = run_in_time(&puppet, &case, &short());
+    assert_eq!(puppet.rollbacks(), 2 * ENDINGS_PER_SESSION);
+    let told = |name| {
+        format!(
+            "{name} was still in a transaction that could not be rolled back: its connection was closed"
+        )
+    };
+    assert_eq!(run.notes, [told("t1"), told("t2")]);
 }
 
 #[test]

@@ -52,6 +52,9 @@ pub type Reply = Result<Answer, DbError>;
 /// What a server calls a connection: backend pid, thread id, session number.
 pub type ConnectionId = u64;
 
+/// What a prepared transaction is called among [`Wait::blockers`]: it has no connection. PostgreSQL's own convention.
+pub const PREPARED: ConnectionId = 0;
+
 /// Why an endpoint could not be used. Never contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {

@@ -90,7 +90,7 @@ impl StatementKind {
 }
 
 /// The tokens in the first dialect that can read the statement to its end, else as far as one can.
-fn significant_tokens(sql: &str) -> Vec<Token<'_>> {
+pub(super) fn significant_tokens(sql: &str) -> Vec<Token<'_>> {
     let tokens = |dialect| Tokens::new(sql, 0, dialect);
     let dialect =
         Dialect::ALL.into_iter().find(|dialect| tokens(*dialect).all(|token| token.is_ok()));

@@ -126,7 +126,7 @@ impl Fate {
                 Outcome::Blocked { by, .. } => {
                     let sessions = by.iter().filter_map(|blocker| match blocker {
                         Blocker::Session(session) => Some(*session),
-                        Blocker::Outside(_) => None,
+                        Blocker::Outside(_) | Blocker::Prepared(_) => None,
                     });
                     fate.waits_for = Some(sessions.collect());
                 }

@@ -145,7 +145,7 @@ impl<'a> Planner<'a> {
             .iter()
             .filter_map(|blocker| match blocker {
                 Blocker::Session(session) => Some(*session),
-                Blocker::Outside(_) => None,
+                Blocker::Outside(_) | Blocker::Prepared(_) => None,
             })
             .filter(|session| self.open.contains(session) && !later(*session))
             .collect();
@@ -158,6 +158,7 @@ impl<'a> Planner<'a> {
 pub(super) fn waits_for(script: &Script<'_>, by: &[Blocker]) -> String {
     let name = |blocker: &Blocker| match (blocker, script.run) {
         (Blocker::Session(session), Some(run)) => session_name(run, *session),
+        (Blocker::Prepared(id), _) if !id.is_empty() => format!("the prepared transaction {id}"),
         _ => "a connection outside this case".to_owned(),
     };
     let names: Vec<String> = by.iter().map(name).collect();

@@ -97,7 +97,7 @@ fn blocker_colour(event: &Event) -> String {
     let Outcome::Blocked { by, .. } = &event.outcome else { return String::new() };
     let session = by.iter().find_map(|blocker| match blocker {
         Blocker::Session(session) => Some(*session),
-        Blocker::Outside(_) => None,
+        Blocker::Outside(_) | Blocker::Prepared(_) => None,
     });
     session.map_or_else(|| "lane-outside".to_owned(), colour)
 }

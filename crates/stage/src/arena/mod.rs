@@ -112,8 +112,7 @@ impl<'t> Arena<'t> {
         let was_asked = cast.watching.watcher.is_some();
         let mut stage = Stage::new(target.info(), set.schema.as_ref(), case, options, cast);
         (stage.is_tame, stage.hurries) = (true, hurries);
-        stage.play()?;
-        let Remains { mut run, players, watcher, is_by_chance } = stage.finish()?;
+        let Remains { mut run, players, watcher, is_by_chance } = stage.perform_all()?;
         if run.ending != Ending::Complete {
             return Ok((run, false));
         }

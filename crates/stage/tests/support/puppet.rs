@@ -1,7 +1,7 @@
 //! A target that does what a test tells it: statements that hang, waits that are not shown.
 //!
 //! `WAIT` is answered after somebody has said `RELEASE`; `HANG` when it is cancelled, unless the puppet is deaf;
-//! everything else at once. There are no tables.
+//! everything else at once. After `REFUSE` a ROLLBACK fails and leaves the transaction open. There are no tables.
 
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,6 +29,8 @@ struct State {
     statements: Vec<(ConnectionId, String)>,
     cancelled: Vec<ConnectionId>,
     released: bool,
+    refuses: bool,
+    rollbacks: usize,
     sessions: u64,
     looks: usize,
 }
@@ -46,6 +48,11 @@ impl Puppet {
         let (version, variant) = ("1".to_owned(), String::new());
         let info = TargetInfo { product: Product::Cockroach, version, variant };
         Self { info, shows, is_deaf, state: Arc::default() }
+    }
+
+    /// How many times it was told to roll back.
+    pub fn rollbacks(&self) -> usize {
+        lock(&self.state).rollbacks
     }
 }
 
@@ -119,6 +126,8 @@ impl Session for PuppetSession {
     fn submit(&mut self, sql: &str) {
         let mut state = lock(&self.state);
         state.released |= sql == "RELEASE";
+        state.refuses |= sql == "REFUSE";
+        state.rollbacks += usize::from(sql == "ROLLBACK");
         state.statements.push((self.id, sql.to_owned()));
     }
 
@@ -134,7 +143,10 @@ impl Session for PuppetSession {
         if !is_answered && !is_cancelled {
             return None;
         }
-        state.statements.remove(at);
+        let (_, sql) = state.statements.remove(at);
+        if state.refuses && sql == "ROLLBACK" {
+            return Some(Err(DbError { in_transaction: Some(true), ..DbError::default() }));
+        }
         state.cancelled.retain(|id| *id != self.id);
         Some(if is_answered { Ok(Answer::default()) } else { Err(DbError::default()) })
     }

@@ -7,6 +7,7 @@
 //! resumed and then met a second lock.
 
 use super::status::{Status, Transaction};
+use crate::PREPARED;
 
 /// One waiting connection.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +29,8 @@ fn row_wait(waiter: &Transaction, all: &[Transaction]) -> Option<RowWait> {
     let others = all.iter().filter(|other| other.connection != Some(connection));
     let mut blockers: Vec<u64> = others
         .filter(|other| is_blocked_by(waiter, other))
-        .filter_map(|other| other.connection)
+        // A transaction that holds locks and has no connection was prepared by one that is gone.
+        .map(|other| other.connection.unwrap_or(PREPARED))
         .collect();
     blockers.sort_unstable();
     blockers.dedup();
