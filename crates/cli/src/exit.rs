@@ -46,9 +46,22 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     if exit == Exit::Interrupted {
         complain("interrupted; everything that was started is stopped and removed");
     } else {
-        complain(&format!("{error:#}"));
+        complain(&told(error));
     }
     exit.into()
+}
+
+/// The message with its causes. Some messages end with their cause already; then it is not said again.
+pub fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// Whether a write failed because there is no room: a full disk, a quota, or a limit on the size of files.
@@ -84,4 +97,19 @@ fn code_of(error: &anyhow::Error) -> Exit {
         }
     }
     Exit::BadInput
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let full = || io::Error::from(ErrorKind::StorageFull);
+        let plain = anyhow::Error::from(full()).context("cannot write x");
+        assert_eq!(told(&plain), "cannot write x: no storage space");
+        let within = anyhow::Error::from(full()).context("cannot write x: no storage space");
+        assert_eq!(told(&within), "cannot write x: no storage space");
+        assert_eq!(code_of(&within), Exit::DiskFull);
+    }
 }

@@ -26,7 +26,7 @@ mod versions;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use signal_hook::consts::SIGXFSZ;
 
 use self::output::{Colour, Manners, behave};
@@ -80,7 +80,8 @@ fn main() -> ExitCode {
     if let Err(error) = login::refuse_password_argument() {
         return exit::report(&error.into());
     }
-    let cli = Cli::parse();
+    let matches = Cli::command().color(colour_of_help()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     behave(Manners { quiet: cli.quiet, colour: cli.color });
     // A write beyond the size that files may have (`ulimit -f`) shall be an error like a full disk, not the end.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
@@ -99,4 +100,15 @@ fn main() -> ExitCode {
         Command::Man(arguments) => pages::man(&arguments, Cli::command()),
     };
     result.unwrap_or_else(|error| exit::report(&error))
+}
+
+/// What `--color` says, for help and complaints: those are printed before the command line is read to its end.
+fn colour_of_help() -> ColorChoice {
+    let words: Vec<String> = std::env::args().collect();
+    let said = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--color") {
+        Some("") => words.get(at + 1).map(String::as_str),
+        Some(rest) => rest.strip_prefix('='),
+        None => None,
+    });
+    said.and_then(|when| when.parse().ok()).unwrap_or(ColorChoice::Auto)
 }

@@ -22,7 +22,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, told};
 use crate::output::{complain, is_coloured, print, progress_target, tell};
 use crate::versions;
 
@@ -107,7 +107,7 @@ pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
     };
     result.or_else(|error| match error.downcast_ref::<Error>() {
         Some(cause) => {
-            complain(&format!("{error:#}"));
+            complain(&told(&error));
             Ok(exit_of(cause).into())
         }
         None => Err(error),

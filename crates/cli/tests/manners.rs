@@ -91,6 +91,29 @@ fn colour_follows_the_option_and_the_environment() {
 }
 
 #[test]
+fn colour_counts_for_the_help_too() {
+    let coloured = |arguments: &[&str]| text(&anchorite(arguments).stdout).contains('\u{1b}');
+    assert!(coloured(&["--color", "always", "hunt", "--help"]));
+    assert!(coloured(&["hunt", "--color=always", "--help"]));
+    assert!(!coloured(&["hunt", "--help"]));
+}
+
+#[test]
+fn one_is_not_many() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("history.txt").display().to_string();
+    std::fs::write(&file, "w(1,1,0,0)\n").expect("written");
+    let told = text(&anchorite(&["check", &file]).stdout);
+    assert!(told.contains("1 transaction, 1 operation)"), "{told}");
+    let hunt = ["hunt", "--cases", "1", "--seed", "1", "--jobs", "1", "--on", "sqlite"];
+    let told = text(&anchorite(&hunt).stdout);
+    assert!(
+        told.contains(": 1 case, 1 worker, seed 1") && told.contains("  1 case with "),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_full_disk_is_no_mistake_of_the_user() {
     let full = |arguments: &[&str]| {
         let device = std::fs::OpenOptions::new().write(true).open("/dev/full");

@@ -116,6 +116,16 @@ impl Report {
         both.into_iter().filter(|(_, levels)| !levels.is_empty())
     }
 
+    /// How much the history holds: `1 transaction, 2 operations`.
+    pub fn size_told(&self) -> String {
+        let counted = |count: usize, noun: &str| match count {
+            1 => format!("1 {noun}"),
+            _ => format!("{count} {noun}s"),
+        };
+        let transactions = counted(self.transactions, "transaction");
+        format!("{transactions}, {}", counted(self.operations, "operation"))
+    }
+
     /// The asked levels with whose they are: `serializable of Adya and Elle`.
     pub fn asked_told(&self) -> String {
         let told = |name: &&'static str| format!("{name} of {}", Family::of(name).authors());

@@ -67,11 +67,7 @@ pub fn render(history: &History, report: &Report, file: &str, input: &str, style
         Verdict::Unknown(_) => style.paint("33;1", "unknown"),
     };
     let asked = report.asked_told();
-    let _ = writeln!(
-        out,
-        "{file}: {verdict} for {asked} ({input}, {} transactions, {} operations)",
-        report.transactions, report.operations
-    );
+    let _ = writeln!(out, "{file}: {verdict} for {asked} ({input}, {})", report.size_told());
     if let Verdict::Unknown(why) = &report.valid {
         let _ = writeln!(out, "  because {why}");
     }

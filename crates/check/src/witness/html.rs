@@ -55,7 +55,7 @@ fn section(file: &str, history: &History, report: &Report) -> Markup {
         section {
             h1 { (file) ": " span.verdict.(class) { (told) } " for " (report.asked_told()) }
             p.aside {
-                (report.transactions) " transactions, " (report.operations) " operations"
+                (report.size_told())
                 @if !why.is_empty() { "; " (why) }
             }
             @for sentence in report.differences() { p { (sentence) } }

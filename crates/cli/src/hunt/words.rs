@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anchorite_hunt::{Ended, HuntOptions, Stop, Tally};
 use anchorite_model::{FindingLine, HuntSummary, Level};
-use anchorite_report::hunt::{Found, many};
+use anchorite_report::hunt::{Found, grouped, many};
 use anchorite_store::{Campaign, Past};
 
 /// What is done where, with the seed.
@@ -43,7 +43,10 @@ pub fn live(summary: &HuntSummary, time: Option<Duration>, width: Option<usize>)
     let verdicts = &summary.verdicts;
     let verdicts = format!(
         "{} pass, {} violation, {} allowed, {} undecided",
-        verdicts.pass, verdicts.violation, verdicts.allowed, verdicts.undecided
+        grouped(verdicts.pass),
+        grouped(verdicts.violation),
+        grouped(verdicts.allowed),
+        grouped(verdicts.undecided)
     );
     let line = format!("{elapsed}{of}: {}; {found}; {verdicts}", cases(summary.cases));
     let line = if fits(&line) { line } else { format!("{elapsed}{of}: {found}; {verdicts}") };
@@ -64,7 +67,7 @@ fn details(summary: &HuntSummary) -> [String; 3] {
         format!("{:.0}/s", summary.cases_per_second()),
         format!(
             "{} blocked, {}, {}",
-            summary.blocked,
+            grouped(summary.blocked),
             many(summary.deadlocks, "deadlock", "deadlocks"),
             many(summary.conflict_shapes, "conflict shape", "conflict shapes")
         ),
@@ -146,13 +149,17 @@ pub fn asides(ended: &Ended) -> Vec<String> {
     counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, told)| told).collect()
 }
 
-/// How an interrupted hunt is taken up again.
+/// How a hunt that was interrupted, or had no more room, is taken up again.
 pub fn how_to_go_on(ended: &Ended) -> Option<String> {
-    let Stop::Interrupted = ended.stop else { return None };
-    Some(match &ended.summary.folder {
-        Some(folder) => format!("to go on: anchorite hunt --out {folder} --resume"),
-        None => "nothing was kept; with --out DIR a hunt can be resumed".to_owned(),
-    })
+    match (&ended.stop, &ended.summary.folder) {
+        (Stop::Interrupted | Stop::Store(_), Some(folder)) => {
+            Some(format!("to go on: anchorite hunt --out {folder} --resume"))
+        }
+        (Stop::Interrupted, None) => {
+            Some("nothing was kept; with --out DIR a hunt can be resumed".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// `1:05`, `1:00:05`: as short as a time can be told.
@@ -192,13 +199,13 @@ mod tests {
         };
         let time = Some(Duration::from_secs(600));
         let line = live(&summary, time, Some(98));
-        let expected = "1:30 of 10:00: 0 new, 0 known, 0 waiting; 123400 pass, 12 violation, 30 allowed, \
+        let expected = "1:30 of 10:00: 0 new, 0 known, 0 waiting; 123,400 pass, 12 violation, 30 allowed, \
                         14 undecided";
         assert_eq!(line, expected);
-        let line = live(&summary, time, Some(118));
+        let line = live(&summary, time, Some(120));
         assert!(line.contains(": 123,456 cases; ") && line.ends_with("; 1372/s"), "{line}");
         let all = live(&summary, time, None);
-        assert!(all.contains("1372/s; 40000 blocked, 0 deadlocks") && all.ends_with("0 aborts"));
+        assert!(all.contains("1372/s; 40,000 blocked, 0 deadlocks") && all.ends_with("0 aborts"));
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub fn many(count: u64, one: &str, more: &str) -> String {
 }
 
 /// `1,234,567`.
-fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
