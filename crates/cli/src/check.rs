@@ -9,6 +9,7 @@ use anchorite_check::model::{Atom, History, HistoryBuilder, SymbolKind};
 use anchorite_check::names::{self, Asked};
 use anchorite_check::report::{self, ElleOptions, Options, Report, text::Style};
 use anchorite_check::{output, witness};
+use anchorite_model::nearest::did_you_mean;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -133,7 +134,8 @@ pub fn run(args: CheckArgs) -> Result<ExitCode> {
     for name in args.level.iter().filter(|name| *name != "all") {
         let unknown = || {
             let known = names::known();
-            BadInput(format!("--level {name}: expected one of these levels, or all: {known}"))
+            let hint = did_you_mean(name, known.split([',', '=']).map(str::trim));
+            BadInput(format!("--level {name}: expected one of these levels, or all: {known}{hint}"))
         };
         levels.push(names::level(name).ok_or_else(unknown)?);
     }

@@ -43,6 +43,13 @@ fn a_slip_is_answered_with_what_was_meant() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
         assert!(told.contains(expected), "{arguments:?}: {told}");
     }
+    for (arguments, expected) in [
+        (&["check", "-", "--level", "serializble"][..], "did you mean serializable?"),
+        (&["export", &case, "--to", "commens"], "did you mean comments?"),
+    ] {
+        let told = text(&anchorite(arguments).stderr);
+        assert!(told.contains(expected), "{arguments:?}: {told}");
+    }
     let told = text(&anchorite(&["run", &case, "--on", "oracle"]).stderr);
     assert!(!told.contains("did you mean"), "{told}");
 }

@@ -20,6 +20,7 @@ mod sql;
 
 use std::str::FromStr;
 
+use anchorite_model::nearest::did_you_mean;
 use anchorite_model::{Case, Level, Product, Run, SessionIndex};
 
 /// A form of script.
@@ -64,7 +65,10 @@ impl FromStr for Form {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|form| form.name() == text);
-        found.ok_or_else(|| format!("unknown form '{text}': expected sql, mtr, spec or comments"))
+        found.ok_or_else(|| {
+            let hint = did_you_mean(text, Self::ALL.into_iter().map(Self::name));
+            format!("unknown form '{text}': expected sql, mtr, spec or comments{hint}")
+        })
     }
 }
 
