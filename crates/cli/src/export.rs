@@ -30,6 +30,7 @@ Forms:
   mtr       a test for MariaDB's and MySQL's mtr and mysqltest
   spec      a spec for PostgreSQL's isolationtester
   comments  a .case file with remarks about what blocked (`/* t1 */ …`)
+  svg       a picture of what happened, a lane per session; a file needs --on for it
 
 A finding knows what blocked. A .case or .spec file is run first where --on says; without --on the script is
 written in submitted order, and mtr sends every statement without waiting for its answer.
@@ -41,7 +42,7 @@ Examples:
 pub struct ExportArgs {
     /// A .case file, a PostgreSQL isolation .spec file, a finding.json, or the folder of a finding
     file: PathBuf,
-    /// The form: sql, mtr, spec or comments
+    /// The form: sql, mtr, spec, comments or svg
     #[arg(long = "to", value_name = "FORM")]
     to: Form,
     /// Run it there first, so that the script follows what really blocks

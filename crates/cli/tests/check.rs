@@ -167,11 +167,14 @@ fn levels_have_several_names_and_unknown_ones_are_answered_with_all() {
 #[test]
 fn hostile_text_stays_text_on_the_page() {
     let evil = "</text></svg><script>alert(1)</script>";
-    let history = format!(
-        "{{\"anchorite\":\"history\",\"version\":1}}\n\
-         {{\"txn\":1,\"session\":\"{evil}\",\"ops\":[{{\"r\":\"{evil}\"}},{{\"r\":\"x\",\"v\":null}},{{\"w\":\"{evil}\",\"v\":1}}]}}\n\
-         {{\"txn\":2,\"session\":\"b\",\"ops\":[{{\"r\":\"{evil}\",\"v\":null}},{{\"w\":\"x\",\"v\":2,\"sql\":\"{evil}\"}}]}}\n"
-    );
+    let read = |key: &str| serde_json::json!({"r": key, "v": null});
+    let write = |key: &str| serde_json::json!({"w": key, "v": 1, "sql": evil});
+    let history = [
+        serde_json::json!({"anchorite": "history", "version": 1}),
+        serde_json::json!({"txn": 1, "session": evil, "ops": [read("x"), write(evil)]}),
+        serde_json::json!({"txn": 2, "session": "b", "ops": [read(evil), write("x")]}),
+    ];
+    let history = history.map(|line| format!("{line}\n")).concat();
     let page = text(&piped(&[&history], &["-", "--format", "html"]).stdout);
     assert!(page.contains("<svg") && page.contains("&lt;script&gt;"), "{page}");
     assert!(!page.contains("<script"), "{page}");

@@ -18,6 +18,7 @@ use anchorite_reduce::known::{self, KnownIssue, Sighting};
 use anchorite_reduce::{
     Budget, Confirmation, Reduced, Shape, Tally, contrast, contrasts, fingerprint, reduce,
 };
+use anchorite_report::finding::headline;
 use anchorite_stage::{Runner, StageError};
 
 use crate::{Trial, Tried};
@@ -288,7 +289,7 @@ impl Question<'_> {
         let finding = Finding {
             known,
             fingerprint,
-            title: String::new(),
+            title: headline(&tried.run, &self.wanted, &tried.judgements),
             on: suspect.on.to_owned(),
             signature: self.wanted.clone(),
             origin: suspect.origin.clone(),

@@ -9,6 +9,7 @@
 //! Assumption: the run is complete in itself; nothing is asked of a server, a clock or a file.
 //! Blind spot: the forms for people cut long cells and many rows. JSON cuts nothing.
 
+mod blame;
 mod columns;
 mod escape;
 pub mod export;
@@ -24,8 +25,10 @@ mod result;
 mod story;
 mod style;
 mod summary;
+mod svg;
 mod table;
 mod text;
+mod timeline;
 mod tuples;
 mod wrap;
 

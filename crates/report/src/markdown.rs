@@ -13,6 +13,7 @@
 use anchorite_model::{Case, Ending, Rows, Run, Verdict};
 
 use crate::RunResult;
+use crate::blame::blame_of_verdicts;
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
 use crate::markup::{code, fenced, link, plain};
 use crate::result::{blocking_label, level_groups, level_label, session_names};
@@ -57,7 +58,7 @@ fn report(
         out += &format!("\n## How to repeat\n\n{}", fenced("sql", &script));
     }
     out += "\n## What happened\n\n";
-    schedule(run, &mut out);
+    schedule(one.result, &mut out);
     if !run.final_state.is_empty() {
         out += "\n## Final state\n";
         for (name, rows) in &run.final_state {
@@ -95,12 +96,14 @@ fn facts(run: &Run, repeats: Option<String>, out: &mut String) {
     }
 }
 
-fn schedule(run: &Run, out: &mut String) {
+fn schedule(result: &RunResult, out: &mut String) {
+    let run = &result.run;
+    let blame = blame_of_verdicts(run, &result.verdicts);
     let names = session_names(run);
     let heads: Vec<String> = names.iter().map(|name| plain(name)).collect();
     *out += &row(std::iter::once("#").chain(heads.iter().map(String::as_str)));
     *out += &row(std::iter::once("--:").chain(heads.iter().map(|_| "---")));
-    for scene in tell(run) {
+    for scene in tell(run, blame.as_ref()) {
         let mut pieces = scene.sql.map(statement).unwrap_or_default();
         pieces.extend(scene.items.iter().map(item));
         let number = scene.n.to_string();

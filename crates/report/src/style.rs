@@ -125,6 +125,11 @@ impl Line {
         self.push(Ink::Plain, " ".repeat(columns.saturating_sub(self.width)));
     }
 
+    /// The pieces with their inks.
+    pub fn pieces(&self) -> &[(Ink, String)] {
+        &self.pieces
+    }
+
     /// The columns that the line takes.
     pub const fn width(&self) -> usize {
         self.width

@@ -11,11 +11,12 @@
 use anchorite_model::{BlockingKnowledge, Ending, Rows, Run, Verdict};
 
 use crate::RunResult;
+use crate::blame::{Blame, blame_of_verdicts};
 use crate::columns::{COLUMN_WIDTH_MAX, COLUMN_WIDTH_MIN, Draw, schedule};
 use crate::escape::{visible, visible_lines};
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
 use crate::result::{LevelGroup, blocking_label, level_groups, level_label, session_names};
-use crate::story::{Item, Scene, Tone, answer_items, error_items, never_answered, tell};
+use crate::story::{Item, Part, Scene, Tone, answer_items, error_items, never_answered, tell};
 use crate::style::{Glyphs, Ink, Line, Style};
 use crate::summary::summary;
 use crate::table::table;
@@ -102,7 +103,8 @@ impl Page {
             self.field("repeats", Ink::Plain, &told, out);
         }
         out.push(Line::default());
-        out.extend(schedule_lines(self, run));
+        let blame = blame_of_verdicts(run, &one.result.verdicts);
+        out.extend(schedule_lines(self, run, blame.as_ref()));
         self.final_state(&run.final_state, out);
         self.checks(run, out);
         if !run.notes.is_empty() {
@@ -177,7 +179,7 @@ impl Page {
             Tone::Aside => (Ink::Faint, self.glyphs.mark()),
             Tone::Blocked => (Ink::Warning, self.glyphs.mark()),
             Tone::Resumed => (Ink::Good, self.glyphs.mark()),
-            Tone::Failed => (Ink::Bad, self.glyphs.mark()),
+            Tone::Failed | Tone::Wrong => (Ink::Bad, self.glyphs.mark()),
         };
         let texts = visible_lines(text);
         let lines = texts.iter().flat_map(|text| wrap(text, room - width(mark), 0));
@@ -209,7 +211,8 @@ impl Page {
                 Ok(answer) => answer_items(sql, answer, false, &mut items),
                 Err(error) => error_items(error, false, &mut items),
             }
-            let scene = Scene { event: None, n: 0, session: 0, sql: Some(sql), items };
+            let sql = Some(sql.as_str());
+            let scene = Scene { part: Part::Aside, guilty: false, n: 0, session: 0, sql, items };
             let lines = self.lines(&scene, self.width - INDENT);
             out.extend(lines.iter().map(|line| line.indented(INDENT)));
         }
@@ -282,9 +285,9 @@ impl Draw for Page {
 }
 
 /// What happened, one column per session.
-pub(crate) fn schedule_lines(page: &Page, run: &Run) -> Vec<Line> {
+pub(crate) fn schedule_lines(page: &Page, run: &Run, blame: Option<&Blame>) -> Vec<Line> {
     let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
-    let mut lines = schedule(&tell(run), &names, page.width, page.glyphs, page);
+    let mut lines = schedule(&tell(run, blame), &names, page.width, page.glyphs, page);
     for (n, session) in never_answered(run) {
         let text = format!("{}{n} ({session}) was never answered", page.glyphs.mark());
         lines.extend(prose(Ink::Warning, &visible(&text), page.prose));

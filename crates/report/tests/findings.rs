@@ -26,11 +26,60 @@ fn a_page_of_a_campaign() {
 }
 
 #[test]
+fn queued_statements_stand_in_their_turn() {
+    let finding = samples::finding::queue();
+    let report = finding::markdown(&finding, "0.1.0");
+    insta::assert_snapshot!(report.split("\n## Why").next().expect("a beginning"));
+}
+
+#[test]
+fn in_the_picture_nothing_overlaps_and_every_text_is_in_its_box() {
+    for finding in [samples::finding::queue(), crowd(), missed_row(), skew(), hostile_finding()] {
+        let picture = finding::picture(&finding);
+        let document = roxmltree::Document::parse(&picture).expect("well-formed XML");
+        let number = |node: roxmltree::Node<'_, '_>, name: &str| -> f64 {
+            node.attribute(name).expect(name).parse().expect("a number")
+        };
+        let is_box = |node: &roxmltree::Node<'_, '_>| {
+            ["box", "queued", "guilty"].contains(&node.attribute("class").unwrap_or_default())
+        };
+        let mut places: Vec<[f64; 4]> = Vec::new();
+        for node in document.descendants().filter(is_box) {
+            let [x, y] = ["x", "y"].map(|name| number(node, name));
+            let place = [x, y, x + number(node, "width"), y + number(node, "height")];
+            let apart = |other: &[f64; 4]| {
+                place[0] >= other[2]
+                    || other[0] >= place[2]
+                    || place[1] >= other[3]
+                    || other[1] >= place[3]
+            };
+            assert!(places.iter().all(apart), "{picture}");
+            places.push(place);
+            let group = node.parent().expect("a group");
+            for text in group.children().filter(|child| child.has_tag_name("text")) {
+                let pieces = text.descendants().filter(roxmltree::Node::is_text);
+                let words: String = pieces.filter_map(|node| node.text()).collect();
+                let columns = unicode_columns(&words);
+                let right = number(text, "x") + columns as f64 * 7.3;
+                let inside = right <= place[2] + 0.5 && number(text, "y") < place[3];
+                assert!(inside, "{words} is outside of its box");
+            }
+        }
+        assert!(!places.is_empty());
+    }
+}
+
+/// Wide characters count as two.
+fn unicode_columns(text: &str) -> usize {
+    text.chars().map(|c| if c.is_ascii() || "─…▸│".contains(c) { 1 } else { 2 }).sum()
+}
+
+#[test]
 fn the_files_beside_a_finding() {
     let names = |finding: &Finding| -> Vec<String> {
         finding::pages(finding, "0.1.0").into_iter().map(|(name, _)| name).collect()
     };
-    let common = ["report.md", "report.html"];
+    let common = ["report.md", "report.html", "lanes.svg"];
     let mariadb = [&common[..], &["reproduce.sql", "reproduce.case", "reproduce.test"]].concat();
     assert_eq!(names(&missed_row()), mariadb);
     let postgres = [&common[..], &["reproduce.sql", "reproduce.case", "reproduce.spec"]].concat();
@@ -179,8 +228,27 @@ fn every_value_survives_its_file() {
 
 #[test]
 fn hostile_text_stays_text_on_the_page() {
-    let page = finding::page(None, &[hostile_finding(), crowd()], 0, "0.1.0");
-    let text = well_formed(&page);
+    is_harmless(&finding::page(None, &[hostile_finding(), crowd()], 0, "0.1.0"));
+    is_harmless(&finding::page_of_one(&hostile_finding(), "0.1.0"));
+}
+
+#[test]
+fn hostile_text_stays_text_in_the_picture() {
+    for finding in [hostile_finding(), crowd(), missed_row(), skew()] {
+        let picture = finding::picture(&finding);
+        let document = roxmltree::Document::parse(&picture).expect("well-formed XML");
+        let names: std::collections::BTreeSet<&str> =
+            document.descendants().map(|node| node.tag_name().name()).collect();
+        let ours = ["", "g", "line", "pattern", "rect", "style", "svg", "text", "title", "tspan"];
+        assert!(names.iter().all(|name| ours.contains(name)), "{names:?}");
+        for forbidden in ["\u{202e}", "\u{1b}", "\0", "href", "onerror=\""] {
+            assert!(!picture.contains(forbidden), "{forbidden:?} is in the picture");
+        }
+    }
+}
+
+fn is_harmless(page: &str) {
+    let text = well_formed(page);
     let document = roxmltree::Document::parse(&text);
     let document = document.expect("every element that is opened is ours and is closed");
     let known =
@@ -191,7 +259,11 @@ fn hostile_text_stays_text_on_the_page() {
         for attribute in element.attributes() {
             assert!(known.contains(&attribute.name()), "{} of {name}", attribute.name());
             let value = attribute.value();
-            let harmless = value.starts_with("https://") || value.starts_with('#');
+            let beside = ["reduced.case", "original.case", "lanes.svg", "finding.json"];
+            let beside = beside.contains(&value)
+                || value.starts_with("reproduce.")
+                    && value.chars().all(|c| c.is_ascii_lowercase() || c == '.');
+            let harmless = value.starts_with("https://") || value.starts_with('#') || beside;
             assert!(attribute.name() != "href" || harmless, "{value}");
         }
     }

@@ -17,11 +17,11 @@ const fn questions(product: Product) -> &'static [&'static str] {
         Product::Mariadb | Product::Mysql => &[
             "SHOW SESSION VARIABLES WHERE Variable_name IN ('innodb_snapshot_isolation', \
              'innodb_lock_wait_timeout', 'innodb_rollback_on_timeout', 'innodb_deadlock_detect', \
-             'innodb_locks_unsafe_for_binlog', 'sql_mode')",
+             'innodb_locks_unsafe_for_binlog')",
             GLOBAL_LEVEL,
         ],
         Product::Tidb => &[
-            "SHOW SESSION VARIABLES WHERE Variable_name IN ('innodb_lock_wait_timeout', 'sql_mode', \
+            "SHOW SESSION VARIABLES WHERE Variable_name IN ('innodb_lock_wait_timeout', \
              'tidb_txn_mode', 'tidb_constraint_check_in_place', \
              'tidb_constraint_check_in_place_pessimistic')",
             GLOBAL_LEVEL,

@@ -156,11 +156,13 @@ fn boxed(place: &Rect, content: &Content) -> Markup {
     let first = place.y + PADDING + BASELINE;
     let at = |line: usize| number(first + line as f64 * LINE);
     let right = number(place.right() - PADDING);
+    let (left, top) = (number(place.x + 2.0), number(place.y + 6.0));
+    let edge = format!("M{left} {top}v{}", number(place.height - 12.0));
     markup! {
         g.txn.{ "s" (content.colour) } {
             rect x=(number(place.x)) y=(number(place.y)) width=(number(place.width))
                 height=(number(place.height)) rx="6" {}
-            path.edge d=(format!("M{} {}v{}", number(place.x + 2.0), number(place.y + 6.0), number(place.height - 12.0))) {}
+            path.edge d=(edge) {}
             text.name x=(number(x)) y=(at(0)) { (content.name) }
             text.session x=(right) y=(at(0)) text-anchor="end" { (content.session) }
             @for (i, line) in content.lines.iter().enumerate() {

@@ -87,10 +87,10 @@ fn cases(count: u64) -> String {
 pub fn found(finding: &FindingLine) -> String {
     let level = finding.level.map_or("the default level", Level::name);
     format!(
-        "found {} ({}) on {} at {level}, {}: {}",
-        finding.signature.anomaly,
-        finding.signature.oracle,
+        "found on {} at {level}: {} ({}, {}): {}",
         finding.target,
+        if finding.title.is_empty() { &finding.signature.anomaly } else { &finding.title },
+        finding.signature.oracle,
         many(finding.statements, "statement", "statements"),
         finding.file
     )

@@ -76,6 +76,17 @@ fn a_case_is_exported_in_every_form() {
 }
 
 #[test]
+fn a_picture_needs_a_run() {
+    let file = case_file("probe/G0");
+    let picture = stdout(&anchorite(&["export", &file, "--to", "svg", "--on", "sqlite"]));
+    assert!(picture.starts_with("<svg ") && picture.contains("blocked by t1"), "{picture}");
+    let output = anchorite(&["export", &file, "--to", "svg"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("--on"), "{told}");
+}
+
+#[test]
 fn with_a_target_the_script_knows_what_waits() {
     let file = case_file("probe/G0");
     let text = stdout(&anchorite(&["export", &file, "--to", "sql", "--on", "sqlite"]));
@@ -105,7 +116,7 @@ fn bad_exports_are_told() {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(words), "{stderr}");
     };
-    said(&["export", &file, "--to", "cobol"], "expected sql, mtr, spec or comments");
+    said(&["export", &file, "--to", "cobol"], "expected sql, mtr, spec, comments or svg");
     said(&["export", &file, "--to", "sql", "--permutation", "2"], "between 1 and 1");
     said(&["export", "none.json", "--to", "sql"], "none.json");
     let folder = tempfile::tempdir().expect("a temporary folder");

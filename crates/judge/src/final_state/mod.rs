@@ -47,6 +47,7 @@ pub const READS: &str = "serializability of reads";
 /// … an INSERT was refused because of a key that no order gives.
 pub const REFUSED: &str = "key refused without cause";
 
+pub use compare::abridged;
 pub use constraints::CONSTRAINT;
 pub use damage::DAMAGE;
 pub use locks::LOCK;

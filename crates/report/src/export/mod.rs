@@ -3,7 +3,7 @@
 //! Idea: the same schedule in four forms: SQL for as many terminals as there are sessions ([`Form::Sql`]), an
 //! mtr test for MariaDB and MySQL, a spec for PostgreSQL's isolationtester, and our own `.case` text with
 //! remarks, which is how TiDB's developers write theirs. All follow one plan (`plan`): who sends what, who
-//! waits for whom, who goes on when.
+//! waits for whom, who goes on when. A fifth form is a picture of what happened.
 //!
 //! Source: the reports that DBMS developers acted on were rewritten by them into these forms first.
 //! Assumption: with a run, the order is the observed one, so that no session has to take a statement while it
@@ -23,6 +23,9 @@ use std::str::FromStr;
 use anchorite_model::nearest::did_you_mean;
 use anchorite_model::{Case, Level, Product, Run, SessionIndex};
 
+use crate::result::level_label;
+use crate::svg::svg;
+
 /// A form of script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -34,11 +37,13 @@ pub enum Form {
     Spec,
     /// A `.case` file with remarks about what blocked.
     Comments,
+    /// A picture of what happened.
+    Svg,
 }
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 4] = [Self::Sql, Self::Mtr, Self::Spec, Self::Comments];
+    pub const ALL: [Self; 5] = [Self::Sql, Self::Mtr, Self::Spec, Self::Comments, Self::Svg];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -47,6 +52,7 @@ impl Form {
             Self::Mtr => "mtr",
             Self::Spec => "spec",
             Self::Comments => "comments",
+            Self::Svg => "svg",
         }
     }
 
@@ -67,7 +73,7 @@ impl FromStr for Form {
         let found = Self::ALL.into_iter().find(|form| form.name() == text);
         found.ok_or_else(|| {
             let hint = did_you_mean(text, Self::ALL.into_iter().map(Self::name));
-            format!("unknown form '{text}': expected sql, mtr, spec or comments{hint}")
+            format!("unknown form '{text}': expected sql, mtr, spec, comments or svg{hint}")
         })
     }
 }
@@ -118,6 +124,12 @@ impl<'a> Script<'a> {
     }
 }
 
+/// What a picture of a run is called.
+fn title_of(run: &Run) -> String {
+    let title = run.case.header.title.as_ref().filter(|title| !title.is_empty());
+    title.unwrap_or(&run.case.name).clone()
+}
+
 /// The script in a form.
 pub fn export(form: Form, script: &Script<'_>) -> Result<String, ExportError> {
     match form {
@@ -125,5 +137,15 @@ pub fn export(form: Form, script: &Script<'_>) -> Result<String, ExportError> {
         Form::Mtr => Ok(mtr::mtr(script)),
         Form::Spec => spec::spec(script),
         Form::Comments => Ok(comments::comments(script)),
+        Form::Svg => match script.run {
+            Some(run) => {
+                let below = format!("{}, {}", run.target, level_label(run));
+                Ok(svg(run, &title_of(run), &below, None))
+            }
+            None => {
+                let reason = "a picture shows what happened, so it has to be run first (--on)";
+                Err(ExportError { form, reason: reason.to_owned() })
+            }
+        },
     }
 }

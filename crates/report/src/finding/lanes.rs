@@ -1,29 +1,31 @@
-//! The timeline: a lane per session, time downwards, waiting as a bar that lasts until the statement goes on.
+//! The timeline as part of a page: a lane per session, time downwards, waiting as a bar that lasts until the
+//! statement goes on.
 //!
-//! Idea: a grid whose rows are the run's events. A statement is a box in the row in which it was sent. One that
-//! blocked is followed by a bar, in the colour of the session it waits for, through all that happened
-//! meanwhile, down to the row in which it was answered. Without style sheets the boxes still read in order,
-//! each with its number and session.
-//! Assumption: while a statement waits its session does nothing else, so bars and boxes never overlap.
-//! Blind spot: rows are events, not milliseconds; how long something took is told when the pointer rests on it.
+//! Idea: a grid whose rows are the scenes of the run. A statement is a box in the row in which it was sent. One that
+//! blocked is followed by a bar, in the colour of the session it waits for, through all that happened meanwhile, down
+//! to the row in which it was answered. Statements that queue meanwhile lie on the bar, each in the row of its turn.
+//! The answer that is wrong is red. Without style sheets the boxes still read in order, each with its number and
+//! session.
+//! Assumption: while a statement waits its session does nothing but queue.
+//! Blind spot: rows are scenes, not milliseconds; how long something took is told when the pointer rests on it.
 
-use anchorite_model::{Blocker, Event, Outcome, Rows, Run};
+use anchorite_model::{Event, Outcome, Rows, Run};
 use maud::{Markup, html as markup};
 
+use crate::blame::Blame;
 use crate::escape::{visible, visible_lines};
 use crate::result::{counted, session_names};
-use crate::story::{Item, Scene, Tone, tell};
+use crate::story::{Item, Part, Scene, Tone, tell};
 use crate::table::{ROWS_MAX, cell};
+use crate::timeline::{COLOURS, blocking_session, wait_end, waits};
 
-/// Lanes beyond this many share colours.
-const COLOURS: usize = 6;
 /// The grid's first row of events; above it stand the names.
 const FIRST_ROW: usize = 2;
 
 /// The timeline of a run.
-pub(super) fn lanes(run: &Run) -> Markup {
+pub(super) fn lanes(run: &Run, blame: Option<&Blame>) -> Markup {
     let names = session_names(run);
-    let scenes = tell(run);
+    let scenes = tell(run, blame);
     let bottom = scenes.len() + FIRST_ROW;
     let columns = format!("grid-template-columns: repeat({}, minmax(11rem, 1fr))", names.len());
     markup! {
@@ -35,7 +37,8 @@ pub(super) fn lanes(run: &Run) -> Markup {
                         style=(format!("grid-column: {}; grid-row: 1", lane + 1)) { (visible(name)) }
                 }
                 @for (i, scene) in scenes.iter().enumerate() {
-                    (statement_or_answer(&scenes, i, scene, &names))
+                    (wait_told(&scenes, i))
+                    (scene_told(&scenes, i, scene, &names))
                 }
             }
         }
@@ -46,42 +49,62 @@ fn colour(lane: usize) -> String {
     format!("lane-{}", lane % COLOURS)
 }
 
-fn statement_or_answer(
-    scenes: &[Scene<'_>],
-    i: usize,
-    scene: &Scene<'_>,
-    names: &[String],
-) -> Markup {
-    let place = |from: usize, to: usize| {
-        let (from, to) = (from + FIRST_ROW, to + FIRST_ROW);
-        format!("grid-column: {}; grid-row: {from} / {to}", scene.session + 1)
-    };
-    let waits = matches!(outcome(scene), Some(Outcome::Blocked { .. }));
-    let next = scenes[i + 1..].iter().position(|other| other.n == scene.n).map(|at| i + 1 + at);
-    let fate = match outcome(scene) {
-        Some(Outcome::Error(_)) => " failed",
-        Some(Outcome::Skipped { .. }) => " skipped",
-        _ => "",
-    };
-    let part = match (scene.sql.is_some(), waits || scene.event.is_none()) {
-        (true, true) => "begins",
-        (true, false) => "whole",
-        (false, true) => "goes-on-waiting",
-        (false, false) => "ends",
-    };
-    let bar_from = i + 1;
-    let bar_to = next.unwrap_or(scenes.len());
+fn place(scene: &Scene<'_>, from: usize, to: usize) -> String {
+    let (from, to) = (from + FIRST_ROW, to + FIRST_ROW);
+    format!("grid-column: {}; grid-row: {from} / {to}", scene.session + 1)
+}
+
+fn scene_told(scenes: &[Scene<'_>], i: usize, scene: &Scene<'_>, names: &[String]) -> Markup {
+    let class = format!(
+        "box {} {}{}",
+        shape(scenes, i),
+        colour(scene.session),
+        if scene.guilty { " guilty" } else { fate(scene) }
+    );
+    let moment = scene.event().map(|event| format!("after {}", milliseconds(event.at_us)));
     markup! {
-        div class=(format!("box {part} {}{fate}", colour(scene.session)))
-            style=(place(i, i + 1)) title=[scene.event.map(|event| format!("after {}", milliseconds(event)))] {
+        div class=(class) style=(place(scene, i, i + 1)) title=[moment] {
             p.who { span.n { (scene.n) } " " (visible(&names[scene.session])) }
             @if let Some(sql) = scene.sql { pre.sql { (visible_lines(sql).join("\n")) } }
             @for item in scene.items.iter().filter(|item| !is_plain_ok(item)) { (item_told(item)) }
         }
-        @if let Some(event) = scene.event.filter(|_| waits && bar_to > bar_from) {
-            div class=(format!("bar {}", blocker_colour(event)))
-                style=(place(bar_from, bar_to)) title=(bar_title(event, next.and_then(|at| scenes[at].event))) {
-                span { (scene.n) " waits" }
+    }
+}
+
+/// How the box joins the bars above and below it.
+fn shape(scenes: &[Scene<'_>], i: usize) -> &'static str {
+    let scene = &scenes[i];
+    let earlier = |part: fn(&Scene<'_>) -> bool| {
+        scenes[..i].iter().any(|other| other.n == scene.n && part(other))
+    };
+    let waited = earlier(|other| waits(other) || other.part == Part::Sent);
+    match (scene.part, waited, waits(scene) || scene.part == Part::Sent) {
+        (Part::Queued, ..) => "queued",
+        (_, false, true) => "begins",
+        (_, false, false) => "whole",
+        (_, true, true) => "goes-on-waiting",
+        (_, true, false) => "ends",
+    }
+}
+
+fn fate(scene: &Scene<'_>) -> &'static str {
+    match scene.event().map(|event| &event.outcome) {
+        Some(Outcome::Error(_)) => " failed",
+        Some(Outcome::Skipped { .. }) => " skipped",
+        _ => "",
+    }
+}
+
+fn wait_told(scenes: &[Scene<'_>], i: usize) -> Markup {
+    let scene = &scenes[i];
+    let (next, queues) = wait_end(scenes, i);
+    let (from, to) = (i + 1, next.unwrap_or(scenes.len()));
+    let event = scene.event().filter(|_| waits(scene) && to > from);
+    markup! {
+        @if let Some(event) = event {
+            @let title = bar_title(event, next.and_then(|at| scenes[at].event()));
+            div class=(format!("bar {}", blocker_colour(event))) style=(place(scene, from, to)) title=(title) {
+                @if !queues { span { (scene.n) " waits" } }
             }
         }
     }
@@ -94,51 +117,47 @@ fn is_plain_ok(item: &Item<'_>) -> bool {
 
 /// The colour of whom the statement waits for.
 fn blocker_colour(event: &Event) -> String {
-    let Outcome::Blocked { by, .. } = &event.outcome else { return String::new() };
-    let session = by.iter().find_map(|blocker| match blocker {
-        Blocker::Session(session) => Some(*session),
-        Blocker::Outside(_) | Blocker::Prepared(_) => None,
-    });
-    session.map_or_else(|| "lane-outside".to_owned(), colour)
-}
-
-fn outcome<'a>(scene: &Scene<'a>) -> Option<&'a Outcome> {
-    scene.event.map(|event| &event.outcome)
+    blocking_session(event).map_or_else(|| "lane-outside".to_owned(), colour)
 }
 
 fn bar_title(event: &Event, next: Option<&Event>) -> String {
     match next {
         Some(answer) => {
             let waited = answer.at_us.saturating_sub(event.at_us);
-            format!("statement {} waits {}.{:03} ms", event.n, waited / 1000, waited % 1000)
+            format!("statement {} waits {}", event.n, milliseconds(waited))
         }
         None => format!("statement {} is never answered", event.n),
     }
 }
 
-fn milliseconds(event: &Event) -> String {
-    format!("{}.{:03} ms", event.at_us / 1000, event.at_us % 1000)
+fn milliseconds(us: u64) -> String {
+    format!("{}.{:03} ms", us / 1000, us % 1000)
 }
 
 fn item_told(item: &Item<'_>) -> Markup {
     match item {
         Item::Rows(rows) => rows_told(rows),
         Item::Remark(tone, text) => {
-            let class = match tone {
-                Tone::Answer => "answer",
-                Tone::Blocked => "blocked",
-                Tone::Resumed => "resumed",
-                Tone::Failed => "error",
-                Tone::Aside => "aside",
-                Tone::Quote => "quote",
-            };
-            markup! { p class=(class) { (visible_lines(text).join("\n")) } }
+            markup! { p class=(tone_class(*tone)) { (visible_lines(text).join("\n")) } }
         }
     }
 }
 
+/// The class that gives a remark its colour.
+const fn tone_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Answer => "answer",
+        Tone::Blocked => "blocked",
+        Tone::Resumed => "resumed",
+        Tone::Failed => "error",
+        Tone::Wrong => "wrong",
+        Tone::Aside => "aside",
+        Tone::Quote => "quote",
+    }
+}
+
 /// A result set as a small table.
-pub(super) fn rows_told(rows: &Rows) -> Markup {
+fn rows_told(rows: &Rows) -> Markup {
     if rows.rows.is_empty() {
         return markup! { p.answer { "no rows" } };
     }

@@ -1,6 +1,6 @@
 //! One finding as Markdown that pastes into GitHub, Jira and mail.
 //!
-//! Idea: title, claim, set-up, schedule, expected against actual, why, contrast, how often, scripts: the order in
+//! Idea: title, schedule, set-up, expected against actual, why, claim, contrast, server, scripts: the order in
 //! which a developer asks. The schedule is drawn in a code block, one column per session, because that is
 //! readable where Markdown is rendered and where it is not. Nothing but headings, lists, pipe tables and fences.
 //! Source: GitHub Flavored Markdown; the parts that Jira's and mail's readers also show well.
@@ -9,10 +9,12 @@
 use anchorite_model::{Finding, Run};
 
 use super::compare::{RowPair, TablePair, compare};
+use super::outcomes::{outcomes, reasons};
 use super::words::{
-    address_in, because, deciding, expected, hunt_again, origin, others, rate, replay,
+    address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
     script_title, title, verdict,
 };
+use crate::blame::Blame;
 use crate::escape::visible;
 use crate::export::Form;
 use crate::markdown::row;
@@ -31,19 +33,26 @@ const EQUAL_ROWS_MAX: usize = 20;
 pub fn markdown(finding: &Finding, version: &str) -> String {
     let run = &finding.run;
     let mut out = format!("# {}\n\n", plain(&title(finding)));
-    let oracle = plain(&finding.signature.oracle);
+    let (property, oracle) = (anomaly(&finding.signature), &finding.signature.oracle);
+    let (property, oracle, version) = (plain(&property), plain(oracle), plain(version));
     let rate = rate(finding);
-    out += &format!("Found by Anchorite {} ({oracle} oracle); {rate}.\n", plain(version));
+    out += &format!("{property}, found by Anchorite {version} ({oracle} oracle); {rate}.\n");
     if let Some(known) = &finding.known {
-        out += &format!("\nKnown issue: {}\n", linked(known));
+        let address = issue_address(known).map(|address| format!(" {}", link(&address)));
+        out += &format!("\nKnown issue: {}{}\n", linked(known), address.unwrap_or_default());
     }
-    claim(finding, &mut out);
-    set_up(run, &mut out);
-    out += "\n## Schedule\n\n";
-    out += &fenced("text", &drawn(run));
+    out += "\n## What happened\n\n";
+    out += &fenced("text", &drawn(run, blamed(finding).as_ref()));
+    run.notes.iter().for_each(|note| out += &format!("\n{}\n", plain(note)));
+    let setup: String = run.case.setup.iter().map(|s| format!("{};\n", s.sql)).collect();
+    if !setup.is_empty() {
+        out += &format!("\n## Schema and data\n\n{}", fenced("sql", &setup));
+    }
     expected_and_actual(finding, &mut out);
     why(finding, &mut out);
+    claim(finding, &mut out);
     contrast(finding, &mut out);
+    server(run, &mut out);
     reproduce(finding, &mut out);
     for (form, text) in super::scripts(finding) {
         let language = if form == Form::Mtr || form == Form::Spec { "text" } else { "sql" };
@@ -54,13 +63,13 @@ pub fn markdown(finding: &Finding, version: &str) -> String {
 
 fn claim(finding: &Finding, out: &mut String) {
     if !finding.claim.is_empty() {
-        *out += "\n## Claim\n\n";
+        *out += "\n## What is promised\n\n";
         finding.claim.iter().for_each(|line| *out += &format!("- {}\n", linked(line)));
     }
 }
 
-fn set_up(run: &Run, out: &mut String) {
-    *out += "\n## Set-up\n\n";
+fn server(run: &Run, out: &mut String) {
+    *out += "\n## Where\n\n";
     *out += &format!("- Server: {}\n", code(&run.target.to_string()));
     for group in level_groups(run) {
         let names: Vec<String> = group.names.iter().map(|name| code(name)).collect();
@@ -68,37 +77,45 @@ fn set_up(run: &Run, out: &mut String) {
         let read_back = code(&group.read_back);
         *out += &format!("- Level read back in {}: {read_back}{remark}\n", names.join(", "));
     }
-    *out += &format!("- Who waits for whom: {}\n", plain(&blocking_label(&run.blocking)));
-    let setup: String = run.case.setup.iter().map(|s| format!("{};\n", s.sql)).collect();
-    if !setup.is_empty() {
-        *out += &format!("\nSchema and data:\n\n{}", fenced("sql", &setup));
+    if !run.settings.is_empty() {
+        let told = run.settings.iter().map(|(name, value)| code(&format!("{name} = {value}")));
+        *out += &format!("- Settings: {}\n", told.collect::<Vec<_>>().join(", "));
     }
+    *out += &format!("- Who waits for whom: {}\n", plain(&blocking_label(&run.blocking)));
 }
 
-fn drawn(run: &Run) -> String {
+fn drawn(run: &Run, blame: Option<&Blame>) -> String {
     let options =
         TextOptions { width: SCHEDULE_WIDTH, style: Style::Plain, glyphs: Glyphs::Unicode };
     let page = Page::new(&options);
-    paint(&schedule_lines(&page, run), Style::Plain)
+    paint(&schedule_lines(&page, run, blame), Style::Plain)
 }
 
 fn expected_and_actual(finding: &Finding, out: &mut String) {
-    let (shown, more) = expected(finding);
+    let (groups, more) = outcomes(finding);
+    if groups.is_empty() && finding.run.final_state.is_empty() {
+        return;
+    }
     *out += "\n## Expected and actual\n";
-    if shown.is_empty() {
+    if groups.is_empty() {
         *out += "\nActual final state:\n";
         compare(&[], &finding.run.final_state).iter().for_each(|table| actual_table(table, out));
         return;
     }
-    for outcome in shown {
-        *out += &format!("\nExpected: {}\n", plain(&outcome.title));
-        if !outcome.final_state.is_empty() {
-            let tables = compare(&outcome.final_state, &finding.run.final_state);
-            tables.iter().for_each(|table| pair_table(table, out));
+    for group in groups {
+        let titles: Vec<String> = group.ways.iter().map(|(title, _)| plain(title)).collect();
+        *out += &format!("\nExpected: {}\n", titles.join(", or "));
+        group.tables.iter().for_each(|table| pair_table(table, out));
+        let listed = |lines: Vec<&str>| -> String {
+            lines.iter().map(|line| format!("- {}\n", plain(line))).collect()
+        };
+        let common = listed(group.common());
+        if !common.is_empty() {
+            *out += &format!("\nThe run differs:\n\n{common}");
         }
-        if !outcome.differences.is_empty() {
-            *out += "\nThe run differs:\n\n";
-            outcome.differences.iter().for_each(|line| *out += &format!("- {}\n", plain(line)));
+        for (title, differences) in group.further() {
+            *out += &format!("\nCompared with {}, also:\n\n", plain(title));
+            *out += &listed(differences);
         }
     }
     if more > 0 {
@@ -152,11 +169,12 @@ pub(super) fn mark(pair: &RowPair<'_>) -> &'static str {
 }
 
 fn why(finding: &Finding, out: &mut String) {
-    *out += "\n## Why\n\n";
-    for sentence in deciding(finding).map_or(&[][..], |judgement| because(&judgement.verdict)) {
-        *out += &format!("- {}\n", plain(sentence));
+    let (sentences, others) = (reasons(finding), others(finding).collect::<Vec<_>>());
+    if sentences.is_empty() && others.is_empty() {
+        return;
     }
-    let others: Vec<_> = others(finding).collect();
+    *out += "\n## Why\n\n";
+    sentences.iter().for_each(|sentence| *out += &format!("- {}\n", linked(sentence)));
     if !others.is_empty() {
         *out += "\nThe other oracles:\n\n";
         for judgement in others {
@@ -170,14 +188,13 @@ fn why(finding: &Finding, out: &mut String) {
             *out += &format!("- {}: {told}{sentences}\n", plain(&judgement.oracle));
         }
     }
-    finding.run.notes.iter().for_each(|note| *out += &format!("- {}\n", plain(note)));
 }
 
 fn contrast(finding: &Finding, out: &mut String) {
     if finding.contrast.is_empty() {
         return;
     }
-    *out += "\n## Contrast\n\nThe nearest variants:\n\n";
+    *out += "\n## The nearest variants\n\n";
     *out += &row(["variant", "what then happens"].into_iter());
     *out += &row(["---", "---"].into_iter());
     for contrast in &finding.contrast {
@@ -188,7 +205,6 @@ fn contrast(finding: &Finding, out: &mut String) {
 
 fn reproduce(finding: &Finding, out: &mut String) {
     *out += "\n## How to repeat\n\n";
-    *out += &format!("- Reproduction rate: {}\n", rate(finding));
     *out += &format!("- Replay: {}\n", code(&replay(finding)));
     let again = hunt_again(finding).map(|command| format!(" ({})", code(&command)));
     *out += &format!("- Origin: {}{}\n", plain(&origin(finding)), again.unwrap_or_default());

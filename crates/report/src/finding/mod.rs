@@ -10,8 +10,10 @@
 //! Blind spot: the reader's time. What is long (many serial orders, many rows) is cut, and says so.
 
 mod compare;
+mod headline;
 mod lanes;
 mod markdown;
+mod outcomes;
 mod overview;
 mod page;
 mod section;
@@ -19,20 +21,32 @@ mod words;
 
 use anchorite_model::Finding;
 
+pub use headline::headline;
 pub use markdown::markdown;
 pub use overview::overview;
 pub use page::{page, page_of_one};
 pub(crate) use words::{
-    again as target_argument, anomaly as anomaly_told, product_and_version as product_told,
+    again as target_argument, anomaly as anomaly_told, blamed, product_and_version as product_told,
 };
 pub use words::{remarks, title};
 
 use crate::export::{ExportError, Form, Script, export};
+use crate::svg::svg;
 
 /// The finding as a script in a form.
 pub fn script(finding: &Finding, form: Form) -> Result<String, ExportError> {
+    if form == Form::Svg {
+        return Ok(picture(finding));
+    }
     let remarks = remarks(finding);
     export(form, &Script { case: &finding.run.case, run: Some(&finding.run), remarks: &remarks })
+}
+
+/// What happened, as a picture by itself.
+pub fn picture(finding: &Finding) -> String {
+    let (title, below) = (title(finding), anomaly_told(&finding.signature));
+    let below = if title.ends_with(&below) { "" } else { &below };
+    svg(&finding.run, &title, below, blamed(finding).as_ref())
 }
 
 /// The files that belong beside a finding: `(name, text)`. `version` is Anchorite's own.
@@ -40,17 +54,26 @@ pub fn pages(finding: &Finding, version: &str) -> Vec<(String, String)> {
     let mut pages = vec![
         ("report.md".to_owned(), markdown(finding, version)),
         ("report.html".to_owned(), page_of_one(finding, version)),
+        (PICTURE.to_owned(), picture(finding)),
     ];
-    for (form, text) in scripts(finding) {
-        let ending = match form {
-            Form::Sql => "sql",
-            Form::Mtr => "test",
-            Form::Spec => "spec",
-            Form::Comments => "case",
-        };
-        pages.push((format!("reproduce.{ending}"), text));
-    }
+    let scripts = scripts(finding).into_iter();
+    pages.extend(scripts.map(|(form, text)| (script_file(form), text)));
     pages
+}
+
+/// The picture's file.
+const PICTURE: &str = "lanes.svg";
+
+/// The file of a script.
+fn script_file(form: Form) -> String {
+    let ending = match form {
+        Form::Sql => "sql",
+        Form::Mtr => "test",
+        Form::Spec => "spec",
+        Form::Comments => "case",
+        Form::Svg => "svg",
+    };
+    format!("reproduce.{ending}")
 }
 
 /// The forms that suit the finding's product, with their texts. A form that has no words for the case is left out.

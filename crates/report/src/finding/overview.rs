@@ -2,7 +2,7 @@
 
 use anchorite_model::{Finding, HuntSummary};
 
-use super::words::{because, deciding, rate, replay, title};
+use super::words::{anomaly, in_brief, rate, replay, title};
 use crate::TextOptions;
 use crate::escape::visible;
 use crate::hunt::{self, Found, capital};
@@ -39,10 +39,11 @@ pub fn overview(
             let lines = prose(ink, &visible(text), page.prose - 2 * INDENT);
             out.extend(lines.iter().map(|line| line.indented(2 * INDENT)));
         };
+        below(Ink::Plain, &anomaly(&finding.signature));
         if let Some(known) = &finding.known {
             below(Ink::Plain, &format!("known issue: {known}"));
         }
-        for sentence in deciding(finding).map_or(&[][..], |judgement| because(&judgement.verdict)) {
+        for sentence in in_brief(finding) {
             below(Ink::Plain, sentence);
         }
         let statements = counted(finding.run.case.steps.len(), "statement", "statements");

@@ -6,7 +6,8 @@
 use anchorite_model::{Finding, HuntSummary};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
-use super::section::{linked, section};
+use super::headline::title_of;
+use super::section::{issue, section};
 use super::words::{anomaly, product_and_version, rate, title};
 use crate::escape::visible;
 use crate::hunt::{Found, capital, place_told, told_in_sentences};
@@ -55,7 +56,7 @@ pub fn page(
                 @for (i, finding) in findings.iter().enumerate() {
                     section id=(anchor(i)) {
                         @if alone.is_none() { h2 { (i + 1) ". " (visible(&title(finding))) } }
-                        (section(finding))
+                        (section(finding, alone.is_some()))
                     }
                 }
                 footer { "anchorite " (version) }
@@ -81,23 +82,21 @@ fn campaign(summary: &HuntSummary) -> Markup {
 
 fn list(findings: &[Finding]) -> Markup {
     markup! {
-        @if findings.is_empty() {
-            p { "Nothing was found that breaks a promise." }
-        } @else {
+        @if !findings.is_empty() {
             div.wide { table.list {
                 thead { tr {
-                    th { "" } th { "finding" } th { "where" } th { "level" } th { "oracle" }
+                    th { "" } th { "finding" } th { "where" } th { "level" } th { "property" }
                     th { "statements" } th { "confirmed" }
                 } }
                 tbody { @for (i, finding) in findings.iter().enumerate() { tr {
                     td { (i + 1) }
                     td {
-                        a href={ "#" (anchor(i)) } { (visible(&anomaly(&finding.signature))) }
-                        @if let Some(known) = &finding.known { br; small { "known: " (linked(known)) } }
+                        a href={ "#" (anchor(i)) } { (visible(&title_of(finding))) }
+                        @if let Some(known) = &finding.known { br; small { "known: " (issue(known)) } }
                     }
                     td { (visible(&product_and_version(&finding.run.target))) }
                     td { (level_label(&finding.run)) }
-                    td { (visible(&finding.signature.oracle)) }
+                    td { (visible(&anomaly(&finding.signature))) }
                     td { (finding.run.case.steps.len()) }
                     td { (rate(finding).replace("shown in ", "").replace(" runs of the reduced case", "")) }
                 } } }

@@ -1,19 +1,20 @@
 //! One finding as a part of an HTML page.
 //!
-//! Idea: the same order as in the Markdown form, with the timeline instead of the drawn schedule, expected and
-//! actual rows side by side with the differing ones marked (by colour and in words), and the scripts folded
-//! away until somebody wants them.
+//! Idea: the picture first, because it is what people look at; then what it should have been, and why; the claim with
+//! its long addresses, where it happened, and how to repeat it come last. Expected and actual rows stand side by side,
+//! the differing ones marked (by colour and in words), and the scripts are folded away until somebody wants them.
 //! Assumption: everything is strangers' text: made visible first, then escaped by the template, which has no
 //! other way to print a text.
 
-use anchorite_model::{Expected, Finding, Value};
+use anchorite_model::{Finding, Value};
 use maud::{Markup, html as markup};
 
 use super::compare::{RowPair, TablePair, compare};
 use super::lanes::lanes;
 use super::markdown::mark;
+use super::outcomes::{Group, outcomes, reasons};
 use super::words::{
-    address_in, because, deciding, expected, hunt_again, origin, others, rate, replay,
+    address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
     script_title, verdict,
 };
 use crate::escape::{visible, visible_line};
@@ -23,29 +24,25 @@ use crate::table::cell;
 /// Equal rows beyond this many are counted instead of shown.
 const EQUAL_ROWS_MAX: usize = 20;
 
-/// Everything below the finding's heading.
-pub(super) fn section(finding: &Finding) -> Markup {
+/// Everything below the finding's heading. `beside` says whether its files lie in the page's folder.
+pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
+    let run = &finding.run;
     markup! {
-        (facts(finding))
+        (in_short(finding))
+        (lanes(run, blamed(finding).as_ref()))
+        @for note in &run.notes { p.aside { (visible(note)) } }
+        @if !run.case.setup.is_empty() {
+            h3 { "Schema and data" }
+            pre.script { @for statement in &run.case.setup { (statement_text(&statement.sql)) ";\n" } }
+        }
+        (expected_and_actual(finding))
+        (why(finding))
         @if !finding.claim.is_empty() {
             h3 { "What is promised" }
             ul { @for line in &finding.claim { li { (linked(line)) } } }
         }
-        @if !finding.run.case.setup.is_empty() {
-            h3 { "Schema and data" }
-            pre.script { @for statement in &finding.run.case.setup {
-                (statement_text(&statement.sql)) ";\n"
-            } }
-        }
-        h3 { "What happened" }
-        (lanes(&finding.run))
-        @for note in &finding.run.notes { p.aside { (visible(note)) } }
-        h3 { "Expected and actual" }
-        (expected_and_actual(finding))
-        h3 { "Why" }
-        (why(finding))
         @if !finding.contrast.is_empty() {
-            h3 { "Contrast" }
+            h3 { "The nearest variants" }
             div.wide { table {
                 thead { tr { th { "variant" } th { "what then happens" } } }
                 tbody { @for contrast in &finding.contrast {
@@ -53,14 +50,52 @@ pub(super) fn section(finding: &Finding) -> Markup {
                 } }
             } }
         }
+        h3 { "Where" }
+        (facts(finding))
         h3 { "How to repeat" }
         pre.script { (visible(&replay(finding))) }
+        @if beside { (files(finding)) }
         @for (form, text) in super::scripts(finding) {
             details {
                 summary { (script_title(form).replace('`', "")) }
                 pre.script { (statement_text(&text)) }
             }
         }
+    }
+}
+
+/// The name of the property, whether it is known, and how sure it is.
+fn in_short(finding: &Finding) -> Markup {
+    markup! {
+        p.short {
+            (visible(&anomaly(&finding.signature))) ", found by the " (visible(&finding.signature.oracle))
+            " oracle; " (rate(finding)) "."
+            @if let Some(known) = &finding.known { " Known issue: " (issue(known)) "." }
+        }
+    }
+}
+
+/// A known issue's name, with a link where it is known where to.
+pub(super) fn issue(name: &str) -> Markup {
+    markup! {
+        @match issue_address(name) {
+            Some(address) => a href=(address) { (visible(name)) },
+            None => (linked(name)),
+        }
+    }
+}
+
+/// The files in the same folder.
+fn files(finding: &Finding) -> Markup {
+    let scripts = super::scripts(finding);
+    let scripts = scripts.iter().map(|(form, _)| super::script_file(*form));
+    let files = ["reduced.case", "original.case", super::PICTURE, "finding.json"];
+    let files = files.map(str::to_owned).into_iter().chain(scripts);
+    markup! {
+        p.aside { "Beside this page: " @for (i, file) in files.enumerate() {
+            @if i > 0 { ", " }
+            a href=(file) { (file) }
+        } }
     }
 }
 
@@ -77,29 +112,43 @@ fn facts(finding: &Finding) -> Markup {
                     ")"
                 }
             }
-            dt { "waiting" } dd { (visible(&blocking_label(&run.blocking))) }
-            dt { "oracle" } dd { (visible(&finding.signature.oracle)) }
-            dt { "confirmed" } dd { (rate(finding)) }
+            @if !run.settings.is_empty() {
+                dt { "settings" }
+                dd { @for (i, (name, value)) in run.settings.iter().enumerate() {
+                    @if i > 0 { ", " }
+                    code { (visible(name)) " = " (visible(value)) }
+                } }
+            }
+            dt { "who waits" } dd { (visible(&blocking_label(&run.blocking))) }
             dt { "origin" }
             dd {
                 (visible(&origin(finding)))
                 @if let Some(command) = hunt_again(finding) { ": " code { (visible(&command)) } }
             }
             dt { "fingerprint" } dd { code { (visible(&finding.fingerprint)) } }
-            @if let Some(known) = &finding.known { dt { "known issue" } dd { (linked(known)) } }
         }
     }
 }
 
 fn expected_and_actual(finding: &Finding) -> Markup {
-    let (shown, more) = expected(finding);
+    let (groups, more) = outcomes(finding);
     let actual = &finding.run.final_state;
     markup! {
-        @if shown.is_empty() {
+        @if !groups.is_empty() || !actual.is_empty() { h3 { "Expected and actual" } }
+        @if groups.is_empty() {
             @for table in compare(actual, actual) { (pair_table(&table, "at the end", None)) }
         }
-        @for outcome in shown {
-            (one_outcome(outcome, finding))
+        @for group in &groups {
+            div.outcome {
+                p { "Expected: " (ways(group)) }
+                @for table in &group.tables { (pair_table(table, "expected", Some("actual"))) }
+                @let common = group.common();
+                @if !common.is_empty() { ul { @for line in common { li { (visible(line)) } } } }
+                @for (title, differences) in group.further() {
+                    p.aside { "Compared with " (visible(title)) ", also:" }
+                    ul { @for line in differences { li { (visible(line)) } } }
+                }
+            }
         }
         @if more > 0 {
             p.aside { (more) " more outcomes would have been right; the run is none of them." }
@@ -107,18 +156,12 @@ fn expected_and_actual(finding: &Finding) -> Markup {
     }
 }
 
-fn one_outcome(outcome: &Expected, finding: &Finding) -> Markup {
-    let tables = match outcome.final_state.is_empty() {
-        true => Vec::new(),
-        false => compare(&outcome.final_state, &finding.run.final_state),
-    };
+/// The orders that end alike.
+fn ways(group: &Group<'_>) -> Markup {
     markup! {
-        div.outcome {
-            p { "Expected: " strong { (visible(&outcome.title)) } }
-            @for table in &tables { (pair_table(table, "expected", Some("actual"))) }
-            @if !outcome.differences.is_empty() {
-                ul { @for line in &outcome.differences { li { (visible(line)) } } }
-            }
+        @for (i, (title, _)) in group.ways.iter().enumerate() {
+            @if i > 0 { ", or " }
+            strong { (visible(title)) }
         }
     }
 }
@@ -187,12 +230,14 @@ fn pair_row(pair: &RowPair<'_>, width: usize, both: bool) -> Markup {
 }
 
 fn why(finding: &Finding) -> Markup {
-    let sentences = deciding(finding).map_or(&[][..], |judgement| because(&judgement.verdict));
+    let sentences = reasons(finding);
+    let others: Vec<_> = others(finding).collect();
     markup! {
-        ul.because { @for sentence in sentences { li { (visible(sentence)) } } }
-        @if others(finding).next().is_some() {
+        @if !sentences.is_empty() || !others.is_empty() { h3 { "Why" } }
+        ul.because { @for sentence in sentences { li { (linked(sentence)) } } }
+        @if !others.is_empty() {
             p { "The other oracles:" }
-            ul { @for judgement in others(finding) {
+            ul { @for judgement in others {
                 li {
                     (visible(&judgement.oracle)) ": " (visible(&verdict(&judgement.verdict)))
                     @for sentence in because(&judgement.verdict) { " — " (visible(sentence)) }

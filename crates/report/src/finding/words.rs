@@ -1,14 +1,15 @@
 //! The words that every form of a finding says the same way.
 
 use anchorite_claims::{Anomaly, Version};
-use anchorite_model::{
-    Expected, Finding, Judgement, Origin, Product, Signature, TargetInfo, Verdict,
-};
+use anchorite_model::{Finding, Judgement, Origin, Product, Signature, TargetInfo, Verdict};
 
+use super::headline::title_of;
+use super::outcomes::reasons;
+use crate::blame::{Blame, blame};
 use crate::export::Form;
 use crate::result::level_label;
 
-/// `MariaDB 10.11.18, read committed: lost update (P4)`.
+/// `MariaDB 10.11.18, read committed: DELETE waits, then deletes nothing`.
 pub fn title(finding: &Finding) -> String {
     let run = &finding.run;
     let level = match level_label(run) {
@@ -16,16 +17,23 @@ pub fn title(finding: &Finding) -> String {
         "mixed" => "mixed levels",
         name => name,
     };
-    format!("{}, {level}: {}", product_and_version(&run.target), anomaly(&finding.signature))
+    format!("{}, {level}: {}", product_and_version(&run.target), title_of(finding))
 }
 
 /// What stands at the top of a finding's scripts.
 pub fn remarks(finding: &Finding) -> Vec<String> {
     let mut lines = vec![title(finding)];
-    if let Some(judgement) = deciding(finding) {
-        lines.extend(because(&judgement.verdict).iter().cloned());
-    }
+    lines.extend(in_brief(finding).into_iter().map(str::to_owned));
     lines
+}
+
+/// Why, without what only the tables of a report make readable; all of it, where that would be nothing.
+pub(crate) fn in_brief(finding: &Finding) -> Vec<&str> {
+    let all = || deciding(finding).map_or(&[][..], |judgement| because(&judgement.verdict));
+    match reasons(finding) {
+        none if none.is_empty() => all().iter().map(String::as_str).collect(),
+        some => some,
+    }
 }
 
 /// What was found, in words, with its name in parentheses where that is another one.
@@ -103,12 +111,26 @@ pub(crate) fn verdict(verdict: &Verdict) -> String {
     }
 }
 
-/// The outcomes that would have been right, as many as a reader can take in, and how many more there are.
-pub(crate) fn expected(finding: &Finding) -> (&[Expected], usize) {
-    const SHOWN_MAX: usize = 4;
-    let all = deciding(finding).map_or(&[][..], |judgement| judgement.expected.as_slice());
-    let shown = all.len().min(SHOWN_MAX);
-    (&all[..shown], all.len() - shown)
+/// The statement that is to blame, where one is.
+pub(crate) fn blamed(finding: &Finding) -> Option<Blame> {
+    let judgement = deciding(finding)?;
+    match &judgement.verdict {
+        Verdict::Violation { because, .. } => blame(&finding.run, because, &judgement.expected),
+        _ => None,
+    }
+}
+
+/// Where an issue of this name is told about, if its name says so.
+pub(crate) fn issue_address(name: &str) -> Option<String> {
+    let (tracker, number) = name.split_once('-')?;
+    let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+    let address = match tracker {
+        "MDEV" => "https://jira.mariadb.org/browse/MDEV-",
+        "MYSQL" => "https://bugs.mysql.com/bug.php?id=",
+        "TIDB" => "https://github.com/pingcap/tidb/issues/",
+        _ => return None,
+    };
+    is_number.then(|| format!("{address}{number}"))
 }
 
 /// How often it came out again.
@@ -195,6 +217,7 @@ pub(crate) const fn script_title(form: Form) -> &'static str {
         Form::Mtr => "mtr test (MariaDB, MySQL)",
         Form::Spec => "isolationtester spec (PostgreSQL)",
         Form::Comments => "Script for `anchorite run`",
+        Form::Svg => "Picture",
     }
 }
 

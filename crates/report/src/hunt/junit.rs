@@ -77,7 +77,11 @@ impl<'a> Suite<'a> {
 
 fn finding(line: &FindingLine, class: &str, out: &mut String) {
     let level = line.level.map_or("default level", Level::name);
-    let what = format!("{level}: {} [{}]", anomaly_told(&line.signature), line.fingerprint);
+    let title = match line.title.is_empty() {
+        true => anomaly_told(&line.signature),
+        false => line.title.clone(),
+    };
+    let what = format!("{level}: {title} [{}]", line.fingerprint);
     let seen = format!(
         "{}, seen {}, {}",
         many(line.statements, "statement", "statements"),

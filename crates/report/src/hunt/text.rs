@@ -27,8 +27,9 @@ pub fn text(summary: &HuntSummary, options: &TextOptions) -> String {
     found(summary, &page, &mut out);
     if let Some(folder) = &summary.folder {
         section("Where it is", &mut out);
-        let told =
-            format!("{folder}: a folder per finding with report.md, report.html and scripts.");
+        let told = format!(
+            "{folder}: a folder per finding with report.md, report.html, lanes.svg and scripts."
+        );
         page.indented(Ink::Plain, &visible(&told), &mut out);
     }
     section("What to try next", &mut out);
@@ -75,11 +76,12 @@ fn is_clean(summary: &HuntSummary) -> bool {
 
 fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) {
     let level = line.level.map_or("default level", Level::name);
-    let what = anomaly_told(&line.signature);
+    let property = anomaly_told(&line.signature);
+    let what = if line.title.is_empty() { &property } else { &line.title };
     let title = format!("{number}. {}, {level}: {what}", product_told(&line.target));
     page.indented(Ink::Bad, &visible(&title), out);
     let about = format!(
-        "found by {}, {}, seen {}",
+        "{property}, found by {}, {}, seen {}",
         line.signature.oracle,
         many(line.statements, "statement", "statements"),
         many(line.hits, "time", "times")

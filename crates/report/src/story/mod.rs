@@ -3,10 +3,14 @@
 //! Idea: a statement is shown when it is submitted; what becomes of it is told where it happened,
 //! so a blocked statement appears again, under the same number, when it resumes or fails.
 //! A statement that was sent before others were answered, and answered after them, appears twice too, so that a
-//! deadlock stands below the statement that closed it.
+//! deadlock stands below the statement that closed it. One that had to queue appears where it stands in the file, and
+//! again where it was sent.
 //! Assumption: events come in the order in which they happened ([`anchorite_model::Event`]).
 //! Blind spot: whether a count of affected rows says something is decided by the statement's kind,
 //! so a `MERGE` that changed nothing is only `ok`.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
@@ -14,6 +18,7 @@ use anchorite_model::{
     Answer, Blocker, DbError, Event, Notice, Outcome, Rows, Run, SessionIndex, StatementKind,
 };
 
+use crate::blame::Blame;
 use crate::result::{counted, session_name};
 
 /// What a remark is about.
@@ -27,6 +32,8 @@ pub(crate) enum Tone {
     Resumed,
     /// The statement failed, or did not do what it says.
     Failed,
+    /// The answer is the one that is wrong.
+    Wrong,
     /// The statement was not sent, or not yet.
     Aside,
     /// The server's own words.
@@ -42,11 +49,26 @@ pub(crate) enum Item<'a> {
     Rows(&'a Rows),
 }
 
-/// One event as it is told, or the sending that led to it.
+/// What a scene is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part<'a> {
+    /// The statement's turn came while its session waited.
+    Queued,
+    /// It was sent; what became of it follows later.
+    Sent,
+    /// Something happened to it.
+    Event(&'a Event),
+    /// It is no part of the schedule.
+    Aside,
+}
+
+/// One event as it is told, or the queueing or sending that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scene<'a> {
-    /// The event.
-    pub event: Option<&'a Event>,
+    /// What it is about.
+    pub part: Part<'a>,
+    /// Whether its answer is to blame.
+    pub guilty: bool,
     /// The statement's number.
     pub n: usize,
     /// Whose it is.
@@ -57,46 +79,81 @@ pub(crate) struct Scene<'a> {
     pub items: Vec<Item<'a>>,
 }
 
-/// Tells the whole run.
-pub(crate) fn tell(run: &Run) -> Vec<Scene<'_>> {
+impl<'a> Scene<'a> {
+    /// The event, where it is one.
+    pub const fn event(&self) -> Option<&'a Event> {
+        match self.part {
+            Part::Event(event) => Some(event),
+            Part::Queued | Part::Sent | Part::Aside => None,
+        }
+    }
+
+    fn before_the_event(
+        event: &'a Event,
+        part: Part<'a>,
+        sql: Option<&'a str>,
+        said: String,
+    ) -> Self {
+        let items = vec![Item::Remark(Tone::Aside, said)];
+        Self { part, guilty: false, n: event.n, session: event.session, sql, items }
+    }
+}
+
+/// Tells the whole run; the answer that is to blame is marked.
+pub(crate) fn tell<'a>(run: &'a Run, blame: Option<&Blame>) -> Vec<Scene<'a>> {
     let mut told = BTreeSet::new();
     let mut waiting = BTreeSet::new();
     let mut scenes: Vec<Scene<'_>> = Vec::with_capacity(run.events.len());
     for (i, event) in run.events.iter().enumerate() {
-        let mut first = told.insert(event.n);
-        if first && let Some(at) = scenes.iter().position(|scene| is_after(scene, event)) {
-            scenes.insert(at, sending(event));
-            first = false;
-        }
+        let mut sql = told.insert(event.n).then_some(event.sql.as_str());
         let waited = waiting.contains(&event.n);
         let mut items = Vec::new();
-        if first && let Some(other) = queued_behind(&run.events[..i], event) {
-            items.push(Item::Remark(Tone::Aside, format!("queued behind {other}")));
+        if sql.is_some() {
+            let queued = queued_behind(&run.events[..i], event);
+            if let Some(other) = queued {
+                let at = scenes.iter().position(|scene| scene.sql.is_some() && scene.n > event.n);
+                let said = format!("queued behind {other}");
+                let scene = Scene::before_the_event(event, Part::Queued, sql.take(), said);
+                scenes.insert(at.unwrap_or(scenes.len()), scene);
+            }
+            if let Some(at) = scenes.iter().position(|scene| is_after(scene, event)) {
+                let said = "sent".to_owned();
+                scenes.insert(at, Scene::before_the_event(event, Part::Sent, sql.take(), said));
+            } else if queued.is_some() && event.sent.is_some() {
+                items.push(Item::Remark(Tone::Aside, "sent".to_owned()));
+            }
         }
         outcome_items(run, event, waited, &mut items);
         if matches!(event.outcome, Outcome::Blocked { .. }) {
             waiting.insert(event.n);
         }
-        scenes.push(Scene {
-            event: Some(event),
-            n: event.n,
-            session: event.session,
-            sql: first.then_some(event.sql.as_str()),
-            items,
-        });
+        let (n, session) = (event.n, event.session);
+        scenes.push(Scene { part: Part::Event(event), guilty: false, n, session, sql, items });
+    }
+    if let Some(blame) = blame {
+        accuse(&mut scenes, blame);
     }
     scenes
 }
 
-/// Whether what is told happened after the event's statement was sent.
-fn is_after(scene: &Scene<'_>, event: &Event) -> bool {
-    let answered = scene.event.and_then(|other| other.answered);
-    event.sent.is_some_and(|sent| answered.is_some_and(|answered| answered > sent))
+/// Marks the answer that is to blame.
+fn accuse(scenes: &mut [Scene<'_>], blame: &Blame) {
+    let is_answer =
+        |scene: &&mut Scene<'_>| scene.n == blame.n && scene.event().is_some_and(Event::is_answer);
+    let Some(scene) = scenes.iter_mut().rev().find(is_answer) else { return };
+    scene.guilty = true;
+    for item in &mut scene.items {
+        if let Item::Remark(tone @ (Tone::Answer | Tone::Resumed | Tone::Failed), _) = item {
+            *tone = Tone::Wrong;
+        }
+    }
+    scene.items.push(Item::Remark(Tone::Wrong, blame.told()));
 }
 
-fn sending(event: &Event) -> Scene<'_> {
-    let items = vec![Item::Remark(Tone::Aside, "sent".to_owned())];
-    Scene { event: None, n: event.n, session: event.session, sql: Some(&event.sql), items }
+/// Whether what is told happened after the event's statement was sent.
+fn is_after(scene: &Scene<'_>, event: &Event) -> bool {
+    let answered = scene.event().and_then(|other| other.answered);
+    event.sent.is_some_and(|sent| answered.is_some_and(|answered| answered > sent))
 }
 
 /// Statements that were blocked and have no later event, with their sessions' names.
@@ -242,76 +299,4 @@ fn affected(sql: &str, answer: &Answer) -> Option<String> {
     let telling = count > 0 && count != returned as u64;
     let number = usize::try_from(count).unwrap_or(usize::MAX);
     (expected || telling).then(|| format!("{} affected", counted(number, "row", "rows")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_statement_stands_where_it_was_sent() {
-        let event = |n, session, outcome, sent, answered| Event {
-            n,
-            session,
-            sql: format!("statement {n}"),
-            outcome,
-            at_us: 0,
-            sent: Some(sent),
-            answered,
-        };
-        let waits = Outcome::Blocked { by: vec![Blocker::Session(1)], wait: String::new() };
-        let ok = Outcome::Ok(Answer::default());
-        let victim = Outcome::Error(DbError::default());
-        let events = vec![
-            event(1, 0, waits, 1, None),
-            event(1, 0, victim, 1, Some(3)),
-            event(2, 1, ok.clone(), 2, Some(4)),
-            event(3, 1, ok, 5, Some(6)),
-        ];
-        let case = anchorite_model::Case {
-            sessions: vec!["t1".to_owned(), "t2".to_owned()],
-            ..anchorite_model::Case::default()
-        };
-        let run = run_of(case, events);
-        let told: Vec<_> = tell(&run).iter().map(|scene| (scene.n, scene.sql.is_some())).collect();
-        assert_eq!(told, [(1, true), (2, true), (1, false), (2, false), (3, true)]);
-    }
-
-    fn run_of(case: anchorite_model::Case, events: Vec<Event>) -> Run {
-        use anchorite_model::{BlockingKnowledge, Ending, Product, TargetInfo};
-        let target =
-            TargetInfo { product: Product::Sqlite, version: String::new(), variant: String::new() };
-        Run {
-            case,
-            target,
-            level: None,
-            sessions: Vec::new(),
-            blocking: BlockingKnowledge::Asked(String::new()),
-            events,
-            final_state: Vec::new(),
-            checks: Vec::new(),
-            notes: Vec::new(),
-            settings: Vec::new(),
-            ending: Ending::Complete,
-        }
-    }
-
-    #[test]
-    fn a_count_is_told_where_it_says_something() {
-        let answer = |affected, rows: usize| Answer {
-            affected: Some(affected),
-            results: if rows == 0 {
-                Vec::new()
-            } else {
-                vec![Rows { columns: vec!["c".to_owned()], rows: vec![Vec::new(); rows] }]
-            },
-            ..Answer::default()
-        };
-        let told = |sql, affected_rows, rows| affected(sql, &answer(affected_rows, rows));
-        assert_eq!(told("BEGIN", 0, 0), None);
-        assert_eq!(told("SELECT 1", 2, 2), None);
-        assert_eq!(told("UPDATE t SET c = 1", 0, 0).as_deref(), Some("0 rows affected"));
-        assert_eq!(told("DELETE FROM t RETURNING c", 1, 1).as_deref(), Some("1 row affected"));
-        assert_eq!(told("CALL p()", 3, 0).as_deref(), Some("3 rows affected"));
-    }
 }

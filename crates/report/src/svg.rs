@@ -1,0 +1,244 @@
+//! The timeline as a picture by itself, for a tracker: one SVG file, no script, no style sheet from elsewhere.
+//!
+//! Idea: what the page shows as a grid, drawn: a lane per session, time downwards, a box per statement and answer, a
+//! striped bar while it waits, queued statements lying on the bar, the wrong answer in red. The lines in the boxes are
+//! those of the text form, so nothing is told in other words here. A light ground of its own, because nobody knows on
+//! what a tracker shows pictures.
+//! Assumption: a monospaced font whose characters take [`CHARACTER`] units; lines are wrapped by columns.
+
+use anchorite_model::Run;
+use maud::{Markup, PreEscaped, html as markup};
+
+use crate::blame::Blame;
+use crate::columns::Draw;
+use crate::escape::visible;
+use crate::result::session_names;
+use crate::story::{Part, Scene, tell};
+use crate::style::{Glyphs, Ink, Line, Style};
+use crate::text::{Page, TextOptions};
+use crate::timeline::{blocking_session, wait_end, waits};
+use crate::wrap::{cut, width};
+
+/// The width of a character.
+const CHARACTER: f64 = 7.3;
+/// From one line to the next.
+const LINE: f64 = 17.0;
+/// Around the text in a box.
+const PADDING: f64 = 8.0;
+/// From the top of a line to its baseline.
+const BASELINE: f64 = 12.5;
+/// Between boxes, one below the other.
+const GAP: f64 = 6.0;
+/// Between lanes.
+const LANE_GAP: f64 = 18.0;
+/// Around the picture.
+const MARGIN: f64 = 16.0;
+/// A lane has room for at least so many columns of text, and for at most so many.
+const COLUMNS: (usize, usize) = (20, 46);
+/// A bar is at least this high.
+const BAR_MIN: f64 = 18.0;
+/// Queued statements lie inside the bar by this much.
+const INSET: f64 = 12.0;
+/// The columns between a statement's number and its text.
+const NUMBER_GAP: usize = 2;
+/// A longer title is cut.
+const TITLE_COLUMNS: usize = 110;
+/// The height of the line with the title, and of the one with the names.
+const HEAD: f64 = 30.0;
+
+const FONTS: &str = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
+const STYLE: &str = include_str!("svg.css");
+
+/// A box or a bar of the picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+}
+
+/// A scene with its lines and its place.
+struct Drawn<'s, 'a> {
+    scene: &'s Scene<'a>,
+    lines: Vec<Line>,
+    place: Place,
+}
+
+/// A wait: where its bar is, whose colour it has, and whether there is room for words.
+struct Bar {
+    place: Place,
+    colour: Option<usize>,
+    label: Option<String>,
+}
+
+/// The picture of a run, with a title and a line below it.
+pub(crate) fn svg(run: &Run, title: &str, below: &str, blame: Option<&Blame>) -> String {
+    let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
+    let scenes = tell(run, blame);
+    let options = TextOptions { width: 400, style: Style::Plain, glyphs: Glyphs::Unicode };
+    let digits = scenes.iter().map(|scene| scene.n.to_string().len()).max().unwrap_or(1);
+    let sheet = Sheet { page: Page::new(&options), label: digits + NUMBER_GAP };
+    let lanes = lanes(&scenes, &names, &sheet);
+    let drawn = boxes(&scenes, &lanes, &sheet);
+    let bars = bars(&drawn);
+    let bottom = drawn.last().map_or(3.0 * HEAD, |last| last.place.y + last.place.height);
+    let across = lanes.last().map_or(0.0, |last| last.x + last.width) + MARGIN;
+    let title = cut(&visible(title), TITLE_COLUMNS, "…");
+    let below = cut(&visible(below), TITLE_COLUMNS, "…");
+    let heading = width(&title).max(width(&below)) as f64 * CHARACTER * 1.1 + 2.0 * MARGIN;
+    let (wide, high) = (across.max(heading).ceil(), (bottom + MARGIN).ceil());
+    let picture = markup! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {wide} {high}"))
+            width=(tenth(wide)) height=(tenth(high)) font-family=(FONTS) {
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
+            rect.page width=(tenth(wide)) height=(tenth(high)) {}
+            text.title x=(tenth(MARGIN)) y=(tenth(MARGIN + BASELINE)) { (title) }
+            text.faint x=(tenth(MARGIN)) y=(tenth(MARGIN + BASELINE + LINE)) { (below) }
+            @for (i, (lane, name)) in lanes.iter().zip(&names).enumerate() { (head(i, lane, name, bottom)) }
+            @for (i, bar) in bars.iter().enumerate() { (bar_drawn(i, bar)) }
+            @for one in &drawn { (box_drawn(one, sheet.label)) }
+        }
+    };
+    picture.into_string() + "\n"
+}
+
+/// What lines are laid out on.
+struct Sheet {
+    page: Page,
+    /// The columns of a statement's number.
+    label: usize,
+}
+
+/// The lanes from left to right; their height says nothing yet.
+fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Place> {
+    let (least, most) = COLUMNS;
+    let mut x = MARGIN;
+    let lane = |(session, name): (usize, &String)| {
+        let own = scenes.iter().filter(|scene| scene.session == session);
+        let lines = own.flat_map(|scene| sheet.page.lines(scene, most));
+        let widest = lines.map(|line| line.width()).max().unwrap_or(0);
+        let columns = (widest.max(width(name)) + sheet.label).clamp(least, most + sheet.label);
+        let wide = columns as f64 * CHARACTER + 2.0 * PADDING;
+        let place = Place { x, y: MARGIN + HEAD + LINE, width: wide, height: HEAD };
+        x += wide + LANE_GAP;
+        place
+    };
+    names.iter().enumerate().map(lane).collect()
+}
+
+/// One scene below the other, each in its lane.
+fn boxes<'s, 'a>(scenes: &'s [Scene<'a>], lanes: &[Place], sheet: &Sheet) -> Vec<Drawn<'s, 'a>> {
+    let mut y = lanes.first().map_or(0.0, |lane| lane.y) + HEAD + GAP;
+    let one = |(i, scene): (usize, &'s Scene<'a>)| {
+        let lane = lanes[scene.session];
+        let inset = if scene.part == Part::Queued { INSET } else { 0.0 };
+        let room = lane.width - 2.0 * PADDING - 2.0 * inset;
+        let columns = ((room / CHARACTER) as usize).saturating_sub(sheet.label).max(1);
+        let lines = sheet.page.lines(scene, columns);
+        let height = lines.len().max(1) as f64 * LINE + 2.0 * PADDING - 2.0;
+        let (x, wide) = (lane.x + inset, lane.width - 2.0 * inset);
+        let place = Place { x, y, width: wide, height };
+        // A wait that is answered at once still gets a bar that can be seen.
+        let (next, _) = wait_end(scenes, i);
+        let short = waits(scene) && next == Some(i + 1);
+        y += height + if short { BAR_MIN } else { GAP };
+        Drawn { scene, lines, place }
+    };
+    scenes.iter().enumerate().map(one).collect()
+}
+
+/// From the box of a statement that waits to the box of what follows.
+fn bars(drawn: &[Drawn<'_, '_>]) -> Vec<Bar> {
+    let scenes: Vec<Scene<'_>> = drawn.iter().map(|one| one.scene.clone()).collect();
+    let bar = |(i, one): (usize, &Drawn<'_, '_>)| {
+        let event = one.scene.event().filter(|_| waits(one.scene))?;
+        let (next, queues) = wait_end(&scenes, i);
+        let top = one.place.y + one.place.height;
+        let last = drawn.last().map_or(top, |last| last.place.y + last.place.height);
+        let end = next.map_or(last, |next| drawn[next].place.y);
+        let place = Place { y: top, height: end - top, ..one.place };
+        let label = (!queues && place.height >= BAR_MIN).then(|| format!("{} waits", one.scene.n));
+        (place.height > 0.0).then(|| Bar { place, colour: blocking_session(event), label })
+    };
+    drawn.iter().enumerate().filter_map(bar).collect()
+}
+
+fn lane_class(session: usize) -> String {
+    format!("l{}", session % crate::timeline::COLOURS)
+}
+
+fn head(i: usize, lane: &Place, name: &str, bottom: f64) -> Markup {
+    let middle = lane.x + lane.width / 2.0;
+    let columns = (lane.width / CHARACTER) as usize;
+    markup! {
+        line.lane x1=(tenth(middle)) x2=(tenth(middle)) y1=(tenth(lane.y + HEAD)) y2=(tenth(bottom)) {}
+        g class=(lane_class(i)) {
+            text.name x=(tenth(middle)) y=(tenth(lane.y + BASELINE)) text-anchor="middle" { (cut(name, columns, "…")) }
+            rect.rule x=(tenth(lane.x)) y=(tenth(lane.y + LINE + 2.0)) width=(tenth(lane.width)) height="3" {}
+        }
+    }
+}
+
+fn bar_drawn(i: usize, bar: &Bar) -> Markup {
+    let Place { x, y, width: wide, height } = bar.place;
+    let class = bar.colour.map_or_else(|| "outside".to_owned(), lane_class);
+    let (middle, centre) = (x + wide / 2.0, y + height / 2.0);
+    let label_width =
+        bar.label.as_ref().map_or(0.0, |label| width(label) as f64 * CHARACTER + 12.0);
+    markup! {
+        g class=(class) {
+            pattern id=(format!("w{i}")) width="9" height="9" patternUnits="userSpaceOnUse"
+                patternTransform="rotate(45)" { rect.stripe width="4" height="9" {} }
+            rect.ground x=(tenth(x)) y=(tenth(y)) width=(tenth(wide)) height=(tenth(height)) {}
+            rect x=(tenth(x)) y=(tenth(y)) width=(tenth(wide)) height=(tenth(height)) fill=(format!("url(#w{i})")) {}
+            rect.side x=(tenth(x)) y=(tenth(y)) width="4" height=(tenth(height)) {}
+            rect.side x=(tenth(x + wide - 4.0)) y=(tenth(y)) width="4" height=(tenth(height)) {}
+            @if let Some(label) = &bar.label {
+                rect.page x=(tenth(middle - label_width / 2.0)) y=(tenth(centre - 8.0))
+                    width=(tenth(label_width)) height="16" rx="4" {}
+                text.warning x=(tenth(middle)) y=(tenth(centre + 4.0)) text-anchor="middle" { (label) }
+            }
+        }
+    }
+}
+
+fn box_drawn(one: &Drawn<'_, '_>, label: usize) -> Markup {
+    let Place { x, y, width: wide, height } = one.place;
+    let kind = match one.scene.part {
+        _ if one.scene.guilty => "guilty",
+        Part::Queued => "queued",
+        _ => "box",
+    };
+    let text_x = x + PADDING + label as f64 * CHARACTER;
+    let at = |line: usize| y + PADDING - 1.0 + line as f64 * LINE + BASELINE;
+    markup! {
+        g class=(lane_class(one.scene.session)) {
+            rect class=(kind) x=(tenth(x)) y=(tenth(y)) width=(tenth(wide)) height=(tenth(height)) rx="4" {}
+            rect.side x=(tenth(x)) y=(tenth(y)) width="4" height=(tenth(height)) rx="2" {}
+            text.n x=(tenth(x + PADDING + 2.0)) y=(tenth(at(0))) { (one.scene.n) }
+            @for (i, line) in one.lines.iter().enumerate() {
+                text x=(tenth(text_x)) y=(tenth(at(i))) xml:space="preserve" {
+                    @for (ink, text) in line.pieces() { tspan class=(ink_class(*ink)) { (text) } }
+                }
+            }
+        }
+    }
+}
+
+const fn ink_class(ink: Ink) -> &'static str {
+    match ink {
+        Ink::Plain => "plain",
+        Ink::Title => "strong",
+        Ink::Faint => "faint",
+        Ink::Warning => "warning",
+        Ink::Good => "good",
+        Ink::Bad => "bad",
+    }
+}
+
+/// A coordinate, to a tenth.
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}

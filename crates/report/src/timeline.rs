@@ -1,0 +1,30 @@
+//! What the page's lanes and the picture by itself have in common: which statement waits, until when, and for whom.
+
+use anchorite_model::{Blocker, Event, Outcome};
+
+use crate::story::Scene;
+
+/// Lanes beyond this many share colours.
+pub(crate) const COLOURS: usize = 6;
+
+/// Whether the scene is the beginning of a wait, or its going on.
+pub(crate) fn waits(scene: &Scene<'_>) -> bool {
+    scene.event().is_some_and(|event| matches!(event.outcome, Outcome::Blocked { .. }))
+}
+
+/// The scene with which a wait ends, and whether something queues meanwhile.
+pub(crate) fn wait_end(scenes: &[Scene<'_>], i: usize) -> (Option<usize>, bool) {
+    let scene = &scenes[i];
+    let next = scenes[i + 1..].iter().position(|other| other.n == scene.n).map(|at| i + 1 + at);
+    let meanwhile = &scenes[i + 1..next.unwrap_or(scenes.len())];
+    (next, meanwhile.iter().any(|other| other.session == scene.session))
+}
+
+/// Whom the statement waits for, if it is a session of the case.
+pub(crate) fn blocking_session(event: &Event) -> Option<usize> {
+    let Outcome::Blocked { by, .. } = &event.outcome else { return None };
+    by.iter().find_map(|blocker| match blocker {
+        Blocker::Session(session) => Some(*session),
+        Blocker::Outside(_) | Blocker::Prepared(_) => None,
+    })
+}
