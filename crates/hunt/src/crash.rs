@@ -1,90 +1,128 @@
-//! A server that went away, as a finding.
+//! A server that went away, as a record and perhaps as a finding.
 //!
 //! Idea: the oracle is simple: a server does not end because of SQL. What distinguishes one crash from
 //! another is what the server said last, so the fingerprint is made of that line without its numbers and
-//! addresses; a server that ended without a word has one fingerprint per product.
-//! Blind spot: several cases were running; the one that noticed first is the finding's case, the others
-//! are kept beside it.
+//! addresses; a server that ended without a word has one fingerprint per product. One that was stopped from outside
+//! is written down, and is no finding.
+//!
+//! Several cases were running. The finding's case is the one that crashed the server again when it was run alone;
+//! where none did, or none could be tried, it is the one that noticed first, and the finding says so.
+
+use std::time::UNIX_EPOCH;
 
 use anchorite_model::{
-    BlockingKnowledge, Case, Confirmed, Ending, Finding, Judgement, Level, Origin, Run, Signature,
-    TargetInfo, Verdict,
+    BlockingKnowledge, Case, Confirmed, Ending, Event, Finding, Judgement, Level, Origin, Outcome,
+    Run, SessionInfo, Signature, TargetInfo, Verdict,
 };
 use anchorite_store::{Crash, RunningCase};
 
+use crate::ending::Sort;
 use crate::hash::Fnv;
-use crate::post::Crashed;
+use crate::post::Down;
+use crate::retrial::Retrial;
 
 /// The name of the oracle.
 pub const ORACLE: &str = "crash";
-
-/// Words in a log line that tell why a server ended, the more telling ones first.
-const TELLING: [&str; 9] = [
-    "assertion",
-    "addresssanitizer",
-    "undefinedbehavior",
-    "got signal",
-    "terminated by signal",
-    "panic",
-    "fatal error",
-    "[fatal]",
-    "segmentation",
-];
 
 /// A loss, seen by one worker.
 #[derive(Debug, Clone)]
 pub struct Noticed {
     /// Which server.
     pub target: TargetInfo,
+    /// As the command line named it, without its password.
+    pub on: String,
+    /// Whether we started it.
+    pub is_ours: bool,
     /// The campaign's seed.
     pub seed: u64,
     /// How it was noticed, in words.
     pub how: String,
-    /// The run as far as it came, if there is one.
-    pub run: Option<Run>,
     /// What was running on the server; the one that noticed stands first.
     pub running: Vec<RunningCase>,
+    /// The last run of each, as far as it came, where there is one.
+    pub runs: Vec<Option<Run>>,
 }
 
 impl Noticed {
-    /// The record of the incident, and the finding that it is a hit of.
-    pub fn record(self, crashed: &Crashed) -> (Crash, Finding) {
-        let reason = crashed.log.as_deref().and_then(telling_line);
-        let reason = reason.unwrap_or_else(|| "the server ended without a word".to_owned());
+    /// The record of the incident, and the finding that it is a hit of, if it is one.
+    pub fn record(self, down: &Down) -> (Crash, Option<Finding>) {
+        let is_crash = down.cause.sort == Sort::Crash;
+        let tried = if is_crash { self.tried(down.retrial) } else { String::new() };
         let crash = Crash {
             schema: Crash::SCHEMA,
             target: self.target.to_string(),
+            at: down.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             seed: self.seed,
             noticed: self.how.clone(),
-            reason: reason.clone(),
-            afterwards: crashed.afterwards.clone(),
+            said: down.signs.clone(),
+            reason: down.cause.words.clone(),
+            stopped: down.cause.sort == Sort::Stopped,
+            afterwards: down.afterwards.clone(),
+            tried: tried.clone(),
             running: self.running.clone(),
-            log: crashed.log.clone(),
+            log: down.log.clone(),
         };
-        let first = self.running.first();
-        let case = first.map(|running| running.case.clone()).unwrap_or_default();
-        let level = first.and_then(|running| running.level);
-        let number = first.map_or(0, |running| running.spot.number);
-        let mut because = vec![self.how.clone(), reason.clone(), crashed.afterwards.clone()];
-        because.extend(crashed.log.clone());
+        let finding = is_crash.then(|| self.finding(down, tried));
+        (crash, finding)
+    }
+
+    /// What came of trying which case it was, in a sentence.
+    fn tried(&self, retrial: Retrial) -> String {
+        let running = match self.running.len() {
+            1 => "1 case was running".to_owned(),
+            count => format!("{count} cases were running"),
+        };
+        match retrial {
+            Retrial::Again { shown, runs, .. } => format!(
+                "{running}; this one crashed a fresh server again when it was run alone, in {shown} of \
+                 {runs} runs"
+            ),
+            Retrial::NoneAgain { tried } => format!(
+                "{running}; {tried} of them were run again, one by one, on a fresh server, and none crashed \
+                 it again: this is the one that noticed first"
+            ),
+            Retrial::NotTried => {
+                let why =
+                    if self.is_ours { "could not be started" } else { "is not ours to start" };
+                format!(
+                    "{running}; none was run again, because the server {why} anew: this is the one that \
+                     noticed first"
+                )
+            }
+        }
+    }
+
+    fn finding(mut self, down: &Down, tried: String) -> Finding {
+        let (n, confirmed) = match down.retrial {
+            Retrial::Again { n, shown, runs } => (n, Confirmed { shown, runs }),
+            Retrial::NoneAgain { tried } => (0, Confirmed { shown: 0, runs: u32::from(tried > 0) }),
+            Retrial::NotTried => (0, Confirmed { shown: 0, runs: 0 }),
+        };
+        let of_it = self.running.get(n);
+        let case = of_it.map(|running| running.case.clone()).unwrap_or_default();
+        let level = of_it.and_then(|running| running.level);
+        let number = of_it.map_or(0, |running| running.spot.number);
+        let run = self.runs.get_mut(n).and_then(Option::take);
+        let mut because =
+            vec![self.how.clone(), down.cause.words.clone(), down.afterwards.clone(), tried];
+        because.extend(down.log.iter().flat_map(|log| log.lines()).map(|l| l.trim().to_owned()));
         let anomaly = "server-crash".to_owned();
         let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
         let oracle = ORACLE.to_owned();
-        let finding = Finding {
-            fingerprint: fingerprint(&self.target, &reason),
+        Finding {
+            fingerprint: fingerprint(&self.target, &down.cause.words),
             title: String::new(),
-            on: String::new(),
+            on: self.on,
             signature: Signature { oracle: oracle.clone(), anomaly, exception: None },
             known: None,
             origin: Origin::Generated { seed: self.seed, number },
             original: case.clone(),
-            run: self.run.unwrap_or_else(|| unrun(case, self.target, level, &self.how)),
+            run: run.unwrap_or_else(|| unrun(case, self.target, level, &self.how)),
             judgements: vec![Judgement { oracle, verdict, expected: Vec::new() }],
-            confirmed: Confirmed { shown: 1, runs: 1 },
+            confirmed,
             contrast: Vec::new(),
             claim: vec!["A server does not end because of SQL that its clients send.".to_owned()],
-        };
-        (crash, finding)
+        }
     }
 }
 
@@ -100,26 +138,31 @@ fn fingerprint(target: &TargetInfo, reason: &str) -> String {
     format!("crash-{:012x}", hash.finish() >> 16)
 }
 
-fn telling_line(log: &str) -> Option<String> {
-    TELLING.iter().find_map(|telling| {
-        let line = log.lines().rev().find(|line| line.to_lowercase().contains(telling))?;
-        Some(line.trim().to_owned())
-    })
-}
-
-/// A run of which nothing is left.
+/// A run of which nothing is left but the schedule.
 fn unrun(case: Case, target: TargetInfo, level: Option<Level>, why: &str) -> Run {
+    let reason = "what became of it is not known: the server went away".to_owned();
+    let event = |(i, step): (usize, &anchorite_model::Step)| Event {
+        n: i + 1,
+        session: step.session,
+        sql: step.statement.sql.clone(),
+        outcome: Outcome::Skipped { reason: reason.clone() },
+        at_us: 0,
+        sent: None,
+        answered: None,
+    };
+    let session =
+        |name: &String| SessionInfo { name: name.clone(), level, level_read_back: String::new() };
     Run {
+        events: case.steps.iter().enumerate().map(event).collect(),
+        sessions: case.sessions.iter().map(session).collect(),
         case,
         target,
         level,
-        sessions: Vec::new(),
-        settings: Vec::new(),
         blocking: BlockingKnowledge::Asked("nothing".to_owned()),
-        events: Vec::new(),
         final_state: Vec::new(),
         checks: Vec::new(),
         notes: Vec::new(),
+        settings: Vec::new(),
         ending: Ending::TargetLost(why.to_owned()),
     }
 }
@@ -127,6 +170,7 @@ fn unrun(case: Case, target: TargetInfo, level: Option<Level>, why: &str) -> Run
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ending::telling_line;
     use anchorite_model::Product;
 
     #[test]
@@ -137,6 +181,5 @@ mod tests {
         let of = |log: &str| fingerprint(&target, &telling_line(log).unwrap());
         assert_eq!(of(&log(6)), of(&log(11)));
         assert_ne!(of(&log(6)), of("12: Assertion failure: row0row.cc:1\n"));
-        assert_eq!(telling_line("all is well\n"), None);
     }
 }

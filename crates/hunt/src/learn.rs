@@ -4,25 +4,66 @@
 //! fails with an error of no class (syntax, unknown type, not supported) means that the target lacks the option; a
 //! constraint or a lock only means that the statement was understood.
 //!
+//! A lost connection says nothing about an option. Such a probe is run once more; if the connection is lost again
+//! although the server answers, the option is left out, and nobody should remember that for longer than needed.
+//!
 //! Blind spot: an option that is accepted and ignored (CHECK in old MySQL) counts as there.
 
 use anchorite_generate::{Feature, Support, learn as support_of, probe_cases};
-use anchorite_model::{Ending, ErrorClass, Outcome, Product, Run};
+use anchorite_model::{Case, Ending, ErrorClass, Outcome, Product, Run};
 use anchorite_stage::{Runner, StageError};
 
+use crate::alert::lost_in;
+
+/// What was learnt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Learnt {
+    /// What the target has.
+    pub support: Support,
+    /// Options that are left out only because their probes lost the connection.
+    pub unsure: Vec<&'static str>,
+}
+
+/// What a probe says about its option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Accepted,
+    Rejected,
+    Lost,
+}
+
 /// Runs the probes of all options and tells which ones the target rejects.
-pub fn learn(runner: &mut dyn Runner, product: Product) -> Result<Support, StageError> {
-    let outcomes: Vec<(&Feature, bool)> = probe_cases(product)
-        .map(|(feature, case)| Ok((feature, is_accepted(&runner.run(&case, None)?))))
-        .collect::<Result<_, StageError>>()?;
-    Ok(support_of(&outcomes))
+pub fn learn(runner: &mut dyn Runner, product: Product) -> Result<Learnt, StageError> {
+    let mut outcomes: Vec<(&Feature, bool)> = Vec::new();
+    let mut unsure = Vec::new();
+    for (feature, case) in probe_cases(product) {
+        let said = match ask(runner, &case)? {
+            Said::Lost => ask(runner, &case)?,
+            said => said,
+        };
+        if said == Said::Lost {
+            unsure.push(feature.name);
+        }
+        outcomes.push((feature, said == Said::Accepted));
+    }
+    Ok(Learnt { support: support_of(&outcomes), unsure })
+}
+
+fn ask(runner: &mut dyn Runner, case: &Case) -> Result<Said, StageError> {
+    match runner.run(case, None) {
+        Ok(run) if !lost_in(&run).is_empty() => Ok(Said::Lost),
+        Ok(run) if is_accepted(&run) => Ok(Said::Accepted),
+        Ok(_) => Ok(Said::Rejected),
+        Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
+            Ok(Said::Lost)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn is_accepted(run: &Run) -> bool {
     let is_understood = |outcome: &Outcome| match outcome {
-        Outcome::Error(error) => {
-            !matches!(error.class, ErrorClass::Other | ErrorClass::ConnectionLost)
-        }
+        Outcome::Error(error) => error.class != ErrorClass::Other,
         Outcome::Skipped { .. } => false,
         Outcome::Ok(_) | Outcome::Resumed(_) | Outcome::Blocked { .. } => true,
     };

@@ -1,35 +1,50 @@
 //! A target that may go away and come back while a campaign runs on it.
 //!
-//! Idea: workers hold a target together with its *generation*. Whoever loses it reports the generation;
-//! the first to do so finds out what happened and brings the server back, the others wait for that and
-//! go on with the next generation. A server of our own that has ended is started again; one of somebody
-//! else is waited for, with a limit.
+//! Idea: workers hold a target together with its *generation*. Whoever loses it reports the generation and what the
+//! server said last. The first to do so finds out what happened and brings the server back, or waits for it; all others
+//! wait for that one, and go on with the next generation. So there is one wait with one limit and one outcome, however
+//! many threads there are. A server of our own that has ended is started again; one of somebody else is waited for.
 //!
-//! What is a crash: the process has ended, or the server refused new connections after it had broken the
-//! old ones, or it says itself that it recovers from a crash. A broken connection alone is none.
-//! Blind spot: a foreign server that is back before anybody asks again, and says nothing, looks like a
-//! broken connection.
+//! What counts as down: the process has ended, the server refused connections, says that it recovers from a crash, or
+//! has been running for a shorter time than we have known it. A broken connection alone does not. What kind of end it
+//! was is judged in [`crate::ending`]. After a crash of our own server the cases that were running are run again, one by
+//! one, on the fresh server, before anybody else uses it.
+//!
+//! Blind spot: a foreign server that is back before anybody asks again, and tells neither what happened nor how long it
+//! has been running, looks like a broken connection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anchorite_target::{Target, wait_readable};
+use anchorite_target::{Target, Trace, wait_readable};
+
+use crate::ending::{Cause, Clues, End, Sort, announces_shutdown, says_crash, telling_line};
+use crate::retrial::{Candidates, Retrial};
 
 /// A process that was killed gets this long to be gone: its sockets close a moment before.
-const DYING: Duration = Duration::from_millis(500);
-/// A server that refuses connections is waited for this long.
+pub(crate) const DYING: Duration = Duration::from_millis(500);
+/// A server that refuses connections is waited for this long, and not longer than the hunt lasts.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+/// But at least this long: a hunt whose time is just over does not call a server lost that is being restarted.
+const PATIENCE_MIN: Duration = Duration::from_secs(10);
 /// How long to wait before a server is asked again.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Who stops a whole job signals the server and us; our own signal may be noticed this much later.
+const OWN_SIGNAL: Duration = Duration::from_millis(300);
+/// Servers count their life in whole seconds, and the first ones pass before they answer.
+const UPTIME_SLACK: Duration = Duration::from_secs(3);
+
+/// So many different things that clients were told are kept.
+const SIGNS_MAX: usize = 100;
 
 /// What is behind a target, and how to get it back.
 pub trait Keeper: Send {
     /// Whether the server was started by us, so that we may start it again.
     fn is_ours(&self) -> bool;
 
-    /// Waits until the server has ended; false if the limit came first or if we cannot know.
-    fn ended_within(&self, limit: Duration) -> bool;
+    /// Waits until the server has ended, and says how; `None` if the limit came first or if we cannot know.
+    fn ended_within(&self, limit: Duration) -> Option<End>;
 
     /// The last lines of the server's log, if we can read it.
     fn log_tail(&self) -> Option<String>;
@@ -48,8 +63,31 @@ pub struct Loss {
     pub generation: u64,
     /// In words.
     pub noticed: String,
+    /// All that the server said to its clients meanwhile.
+    pub signs: Vec<String>,
     /// Whether this alone shows that the server was down: it refused connections, or said so.
     pub was_down: bool,
+}
+
+/// How long a lost target may be waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait<'a> {
+    /// Ends every wait.
+    pub interrupt: &'a AtomicBool,
+    /// When the hunt's time is over, if it has an end.
+    pub until: Option<Instant>,
+}
+
+impl Wait<'_> {
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::SeqCst)
+    }
+
+    /// The longest wait from now on.
+    fn patience(&self) -> Duration {
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        left.map_or(PATIENCE, |left| left.clamp(PATIENCE_MIN, PATIENCE))
+    }
 }
 
 /// What became of a lost target.
@@ -59,104 +97,298 @@ pub enum Aftermath {
     Alive,
     /// Somebody else has noticed and brought it back already.
     BackAlready,
+    /// Somebody else has waited for it in vain.
+    GoneAlready,
+    /// We are to stop, so it does not matter.
+    Interrupted,
     /// It was down and is back.
-    Crashed(Crashed),
+    WasDown(Down),
 }
 
-/// A crash, as far as it can be known from outside.
+/// A server that was down, as far as it can be known from outside.
 #[derive(Debug, Clone)]
-pub struct Crashed {
+pub struct Down {
+    /// When it was noticed.
+    pub at: SystemTime,
+    /// Why it ended.
+    pub cause: Cause,
+    /// What its clients were told, each once.
+    pub signs: Vec<String>,
     /// The last lines of the server's log, taken before it was started again.
     pub log: Option<String>,
     /// What became of the server, in words.
     pub afterwards: String,
+    /// Which of the cases it was, where that was tried.
+    pub retrial: Retrial,
 }
 
 /// A target did not come back.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("{target} went away ({noticed}) and {outcome}")]
+#[error("{target} went away at {} ({noticed}) and {}", clock(.down.at), .down.afterwards)]
 pub struct Gone {
     /// Which one.
     pub target: String,
     /// How it was noticed.
     pub noticed: String,
-    /// What was tried in vain.
-    pub outcome: String,
-    /// The last lines of its log.
-    pub log: Option<String>,
+    /// What is known about it.
+    pub down: Box<Down>,
 }
 
 /// A target with somebody who looks after it.
 pub struct Post {
-    current: Mutex<(Arc<dyn Target>, u64)>,
+    current: Mutex<Current>,
     keeper: Mutex<Box<dyn Keeper>>,
+}
+
+struct Current {
+    target: Arc<dyn Target>,
+    generation: u64,
+    since: Instant,
+    /// When this generation was first reported as lost, and all that was said about it since.
+    lost: Option<SystemTime>,
+    signs: Vec<String>,
+    /// It refuses connections, and somebody finds out why.
+    in_doubt: bool,
+    is_gone: bool,
+}
+
+impl Current {
+    fn new(target: Arc<dyn Target>, generation: u64) -> Self {
+        let (since, signs) = (Instant::now(), Vec::new());
+        Self { target, generation, since, lost: None, signs, in_doubt: false, is_gone: false }
+    }
+
+    fn add_sign(&mut self, sign: &str) {
+        if self.signs.len() < SIGNS_MAX && !self.signs.iter().any(|known| known == sign) {
+            self.signs.push(sign.to_owned());
+        }
+    }
 }
 
 impl Post {
     /// A target and who looks after it.
     pub fn new(target: Arc<dyn Target>, keeper: Box<dyn Keeper>) -> Self {
-        Self { current: Mutex::new((target, 0)), keeper: Mutex::new(keeper) }
+        Self { current: Mutex::new(Current::new(target, 0)), keeper: Mutex::new(keeper) }
     }
 
     /// The target as it is now, and its generation.
     pub fn current(&self) -> (Arc<dyn Target>, u64) {
-        lock(&self.current).clone()
+        let current = lock(&self.current);
+        (Arc::clone(&current.target), current.generation)
+    }
+
+    /// Whether a thread that uses this generation had better let go of it: it is over, or takes no connections. A
+    /// PostgreSQL that is asked to end waits for its clients to go.
+    pub fn is_in_doubt(&self, generation: u64) -> bool {
+        let current = lock(&self.current);
+        current.in_doubt || current.generation != generation
+    }
+
+    /// Whether the server was started by us.
+    pub fn is_ours(&self) -> bool {
+        lock(&self.keeper).is_ours()
+    }
+
+    /// Whether it was waited for in vain.
+    pub fn is_gone(&self) -> bool {
+        lock(&self.current).is_gone
+    }
+
+    /// Waits until whoever looks after a lost target is done.
+    pub fn settled(&self) {
+        drop(lock(&self.keeper));
     }
 
     /// Finds out what happened to a lost target and brings it back.
-    pub fn lost(&self, loss: &Loss, interrupt: &AtomicBool) -> Result<Aftermath, Gone> {
+    pub fn lost(
+        &self,
+        loss: &Loss,
+        wait: Wait<'_>,
+        candidates: &mut dyn Candidates,
+    ) -> Result<Aftermath, Gone> {
+        self.hear(loss);
+        // One finds out; the others wait here until that one knows.
         let mut keeper = lock(&self.keeper);
-        let (old, generation) = self.current();
-        if generation != loss.generation {
+        let current = lock(&self.current);
+        if current.is_gone {
+            return Ok(Aftermath::GoneAlready);
+        }
+        if current.generation != loss.generation {
             return Ok(Aftermath::BackAlready);
         }
-        let target = old.info().to_string();
-        let gone = |outcome: String, log: Option<String>| {
-            let noticed = loss.noticed.clone();
-            Gone { target: target.clone(), noticed, outcome, log }
-        };
-        let start_again = |keeper: &mut dyn Keeper, why: &str| {
-            let log = keeper.log_tail();
-            let target = keeper.restart().map_err(|error| {
-                gone(format!("could not be started again: {error}"), log.clone())
-            })?;
-            self.replace(target);
-            let afterwards = format!("{why}; it was started again");
-            Ok(Aftermath::Crashed(Crashed { log, afterwards }))
-        };
-        if keeper.is_ours() && keeper.ended_within(DYING) {
-            return start_again(keeper.as_mut(), "its process had ended");
-        }
-        let begun = Instant::now();
-        let mut refusals = 0_u32;
-        loop {
-            match keeper.open() {
-                Ok(_) if !loss.was_down && refusals == 0 => return Ok(Aftermath::Alive),
-                Ok(target) => {
-                    self.replace(target);
-                    let log = keeper.log_tail();
-                    let seconds = begun.elapsed().as_secs_f64();
-                    let afterwards = format!("it answered again after {seconds:.1} s, by itself");
-                    return Ok(Aftermath::Crashed(Crashed { log, afterwards }));
-                }
-                Err(error) if begun.elapsed() > PATIENCE || interrupt.load(Ordering::Relaxed) => {
-                    if keeper.is_ours() && !interrupt.load(Ordering::Relaxed) {
-                        return start_again(keeper.as_mut(), "it took no connections");
-                    }
-                    let seconds = begun.elapsed().as_secs();
-                    let log = keeper.log_tail();
-                    return Err(gone(format!("was not back after {seconds} s: {error}"), log));
-                }
-                Err(_) => refusals += 1,
+        // Looked at before anybody can start the server again.
+        let trace = current.target.trace();
+        drop(current);
+        let mut inquiry = Inquiry { post: self, loss, wait, trace, keeper: keeper.as_mut() };
+        let outcome = inquiry.run(candidates);
+        let mut current = lock(&self.current);
+        current.in_doubt = false;
+        current.is_gone |= outcome.is_err();
+        outcome
+    }
+
+    /// Takes down what was said about a loss, whoever looks after it.
+    fn hear(&self, loss: &Loss) {
+        let mut current = lock(&self.current);
+        if current.generation == loss.generation {
+            current.lost.get_or_insert_with(SystemTime::now);
+            for sign in loss.signs.iter().chain([&loss.noticed]) {
+                current.add_sign(sign);
             }
-            wait_readable(&[], PAUSE);
         }
     }
 
     fn replace(&self, target: Arc<dyn Target>) {
         let mut current = lock(&self.current);
-        *current = (target, current.1 + 1);
+        *current = Current::new(target, current.generation + 1);
     }
+}
+
+/// One look after one lost target.
+struct Inquiry<'a> {
+    post: &'a Post,
+    loss: &'a Loss,
+    wait: Wait<'a>,
+    trace: Option<Trace>,
+    keeper: &'a mut dyn Keeper,
+}
+
+impl Inquiry<'_> {
+    fn run(&mut self, candidates: &mut dyn Candidates) -> Result<Aftermath, Gone> {
+        let begun = Instant::now();
+        let patience = self.wait.patience();
+        let mut refusals = 0_u32;
+        let mut first = DYING;
+        loop {
+            if self.keeper.is_ours()
+                && let Some(end) = self.keeper.ended_within(std::mem::take(&mut first))
+            {
+                return self.start_again(Some(end), candidates);
+            }
+            if self.wait.is_interrupted() {
+                return Ok(Aftermath::Interrupted);
+            }
+            match self.keeper.open() {
+                Ok(target) => return self.back(target, refusals, begun, candidates),
+                Err(_) if begun.elapsed() > patience && self.keeper.is_ours() => {
+                    return self.start_again(None, candidates);
+                }
+                Err(error) if begun.elapsed() > patience => {
+                    let seconds = begun.elapsed().as_secs();
+                    return Err(self.gone(format!("was not back after {seconds} s: {error}")));
+                }
+                Err(error) => {
+                    refusals += 1;
+                    let mut current = lock(&self.post.current);
+                    current.in_doubt = true;
+                    current.add_sign(&error);
+                }
+            }
+            wait_readable(&[], PAUSE);
+        }
+    }
+
+    /// It takes connections.
+    fn back(
+        &mut self,
+        target: Arc<dyn Target>,
+        refusals: u32,
+        begun: Instant,
+        candidates: &mut dyn Candidates,
+    ) -> Result<Aftermath, Gone> {
+        let since = lock(&self.post.current).since;
+        let down = self.down(None, String::new());
+        let is_logged = || down.log.as_deref().and_then(telling_line).is_some();
+        let is_told = says_crash(&lock(&self.post.current).signs) || is_logged();
+        let was_down = match was_restarted(target.as_ref(), since) {
+            Some(was_restarted) => was_restarted || is_told,
+            None => self.loss.was_down || refusals > 0 || is_told,
+        };
+        if !was_down {
+            return Ok(Aftermath::Alive);
+        }
+        if self.keeper.is_ours() && down.cause.sort == Sort::Crash {
+            drop(target);
+            return self.start_again(None, candidates);
+        }
+        self.post.replace(target);
+        let seconds = begun.elapsed().as_secs_f64();
+        let afterwards = format!("it came back by itself after {seconds:.1} s");
+        Ok(Aftermath::WasDown(Down { afterwards, ..down }))
+    }
+
+    /// A server of ours. After a crash, the cases that were running have it for themselves first.
+    fn start_again(
+        &mut self,
+        end: Option<End>,
+        candidates: &mut dyn Candidates,
+    ) -> Result<Aftermath, Gone> {
+        if self.is_interrupted_within(OWN_SIGNAL) {
+            return Ok(Aftermath::Interrupted);
+        }
+        let mut down = self.down(end, "it was started again".to_owned());
+        let mut target = self.restart(&down)?;
+        if down.cause.sort == Sort::Crash {
+            down.retrial = Retrial::of(candidates, self.keeper, &mut target, self.wait);
+        }
+        self.post.replace(target);
+        Ok(Aftermath::WasDown(down))
+    }
+
+    fn restart(&mut self, down: &Down) -> Result<Arc<dyn Target>, Gone> {
+        self.keeper.restart().map_err(|error| {
+            let afterwards = format!("could not be started again: {error}");
+            self.gone_with(Down { afterwards, ..down.clone() })
+        })
+    }
+
+    /// Our own signal may come a moment after the server's.
+    fn is_interrupted_within(&self, limit: Duration) -> bool {
+        let begun = Instant::now();
+        while !self.wait.is_interrupted() && begun.elapsed() < limit {
+            wait_readable(&[], PAUSE);
+        }
+        self.wait.is_interrupted()
+    }
+
+    fn down(&self, end: Option<End>, afterwards: String) -> Down {
+        let current = lock(&self.post.current);
+        let (at, signs) = (current.lost.unwrap_or_else(SystemTime::now), current.signs.clone());
+        let target = Arc::clone(&current.target);
+        drop(current);
+        let log = self.keeper.log_tail();
+        let clues = Clues {
+            end,
+            log: log.as_deref(),
+            signs: &signs,
+            trace: self.trace,
+            announces: announces_shutdown(target.info()),
+        };
+        let cause = clues.cause();
+        Down { at, cause, signs, log, afterwards, retrial: Retrial::NotTried }
+    }
+
+    fn gone(&self, afterwards: String) -> Gone {
+        self.gone_with(self.down(None, afterwards))
+    }
+
+    fn gone_with(&self, down: Down) -> Gone {
+        let target = lock(&self.post.current).target.info().to_string();
+        Gone { target, noticed: self.loss.noticed.clone(), down: Box::new(down) }
+    }
+}
+
+/// Whether the server is younger than our acquaintance with it; `None` where that cannot be told.
+fn was_restarted(target: &dyn Target, since: Instant) -> Option<bool> {
+    let uptime = target.uptime()?;
+    let known_for = since.elapsed();
+    (known_for > UPTIME_SLACK).then(|| uptime + UPTIME_SLACK < known_for)
+}
+
+/// The time of day, for people who compare it with a server's log.
+pub(crate) fn clock(at: SystemTime) -> String {
+    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()) % 86_400;
+    format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 /// A panic elsewhere is told by its own thread; the data behind the lock is whole at every moment.

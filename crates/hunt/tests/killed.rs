@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
 use anchorite_generate::{Recipe, case};
+use anchorite_hunt::ending::End;
 use anchorite_hunt::{Audience, Effort, HuntOptions, Keeper, Post, Quarry, Stop, Tally, hunt};
 use anchorite_judge::Oracle;
 use anchorite_model::{FindingLine, HuntSummary, Product};
@@ -43,8 +44,8 @@ impl Keeper for InProcess {
         false
     }
 
-    fn ended_within(&self, _: Duration) -> bool {
-        false
+    fn ended_within(&self, _: Duration) -> Option<End> {
+        None
     }
 
     fn log_tail(&self) -> Option<String> {

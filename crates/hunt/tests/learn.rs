@@ -4,7 +4,8 @@
 
 use anchorite_generate::{FEATURES, known_support};
 use anchorite_hunt::learn;
-use anchorite_stage::{FreshTables, RunOptions};
+use anchorite_model::{Case, Ending, Level, Run};
+use anchorite_stage::{FreshTables, RunOptions, Runner, StageError};
 use anchorite_target::open;
 
 /// Everything that the product is known to have is found on this target.
@@ -13,6 +14,8 @@ fn check(url: &str) {
     let product = target.info().product;
     let mut runner = FreshTables { target: target.as_ref(), options: RunOptions::default() };
     let learnt = learn(&mut runner, product).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(learnt.unsure, [""; 0], "{}", target.info());
+    let learnt = learnt.support;
     let known = known_support(product);
     let only_in =
         |has: &anchorite_generate::Support, lacks: &anchorite_generate::Support| -> Vec<&str> {
@@ -22,6 +25,48 @@ fn check(url: &str) {
     println!("{}: more than known: {:?}", target.info(), only_in(&learnt, &known));
     let missing = only_in(&known, &learnt);
     assert!(missing.is_empty(), "{} lacks {missing:?}", target.info());
+}
+
+/// Loses the connection in one probe, so many times.
+struct Clumsy<'a> {
+    runner: FreshTables<'a>,
+    probe: usize,
+    losses: usize,
+    asked: Vec<Case>,
+}
+
+impl Runner for Clumsy<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+        let mut run = self.runner.run(case, level)?;
+        if self.asked.last() != Some(case) {
+            self.asked.push(case.clone());
+        }
+        if self.asked.len() == self.probe && self.losses > 0 {
+            self.losses -= 1;
+            run.ending = Ending::TargetLost("the server closed all connections".to_owned());
+        }
+        Ok(run)
+    }
+}
+
+#[test]
+fn a_lost_connection_says_nothing_about_an_option() {
+    let target = open("sqlite").expect("it is built in");
+    let ask = |losses| {
+        let runner = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+        let mut clumsy = Clumsy { runner, probe: 3, losses, asked: Vec::new() };
+        learn(&mut clumsy, target.info().product).expect("the server answers")
+    };
+    let undisturbed = ask(0);
+    assert_eq!(undisturbed.unsure, [""; 0]);
+    assert_eq!(ask(1), undisturbed, "a probe that lost its connection is run again");
+    let unsure = ask(2);
+    assert_eq!(
+        unsure.unsure.len(),
+        1,
+        "an option of which nothing is known is left out, and named"
+    );
+    assert!(!unsure.support.has(unsure.unsure[0]));
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub struct HuntSummary {
     pub known_gone_because: BTreeMap<String, String>,
     /// How often a server crashed or was lost.
     pub servers_lost: u64,
+    /// How often a server was stopped from outside, which is no finding.
+    pub servers_stopped: u64,
     /// The folder with the findings, where one was asked for.
     pub folder: Option<String>,
     /// Why it ended before its budget was used up, if it did.
@@ -149,6 +151,7 @@ impl HuntSummary {
         self.commits += other.commits;
         self.flaky += other.flaky;
         self.servers_lost += other.servers_lost;
+        self.servers_stopped += other.servers_stopped;
         self.verdicts.pass += other.verdicts.pass;
         self.verdicts.violation += other.verdicts.violation;
         self.verdicts.allowed += other.verdicts.allowed;

@@ -50,6 +50,7 @@ pub use folder::stop_all;
 pub use install::{Installation, Runs, Source};
 pub use kept::{Kept, kept_servers, state_folder, stop_kept};
 pub use offers::{Offer, needed_for, offers};
+pub use process::Ended;
 pub use progress::{Progress, Silent};
 pub use request::Request;
 pub use running::{Options, Ready, RunningServer, keep, start};

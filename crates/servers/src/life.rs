@@ -6,13 +6,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::port::{self, Listener};
-use crate::process::Watch;
+use crate::process::{Ended, Watch, ended};
 use crate::source::container::Container;
 
 /// Lines of a log that an error message shows.
 const LOG_LINES: usize = 15;
 /// Earlier lines that sound like the reason.
 const BAD_LINES: usize = 5;
+/// Words of a line that tells why a server crashed: it is shown whatever was said after it.
+const CRASH_WORDS: [&str; 5] = ["assertion", "signal ", "sanitizer", "panic", "[fatal]"];
 /// Bytes at the end of a log among which those lines are looked for.
 const LAST_PART: u64 = 64 * 1024;
 /// The file in a server's folder that takes what the server prints.
@@ -34,6 +36,14 @@ impl Life {
             Self::Process { watch, .. } | Self::Container { watch, .. } => {
                 watch.ended_within(limit)
             }
+        }
+    }
+
+    /// How the server ended; `None` if it runs, or if the engine of its container does not tell.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        match self {
+            Self::Process { group, .. } => ended(*group),
+            Self::Container { .. } => None,
         }
     }
 
@@ -71,8 +81,14 @@ fn excerpt(lines: &[String]) -> Vec<&str> {
     let (earlier, last) = lines.split_at(lines.len().saturating_sub(LOG_LINES));
     let bad: Vec<&String> = earlier.iter().filter(sounds_bad).collect();
     let bad = &bad[bad.len().saturating_sub(BAD_LINES)..];
-    let first = earlier.first().filter(|first| !bad.contains(first));
-    first.into_iter().chain(bad.iter().copied()).chain(last).map(String::as_str).collect()
+    let tells_crash = |line: &&String| {
+        let line = line.to_lowercase();
+        CRASH_WORDS.iter().any(|word| line.contains(word))
+    };
+    let crash = earlier.iter().filter(tells_crash).next_back().filter(|line| !bad.contains(line));
+    let first = earlier.first().filter(|first| !bad.contains(first) && crash != Some(*first));
+    let telling = first.into_iter().chain(crash).chain(bad.iter().copied());
+    telling.chain(last).map(String::as_str).collect()
 }
 
 /// The lines at the end of a file that may be very long.
@@ -114,5 +130,10 @@ mod tests {
         assert_eq!(shown[..2], ["starting", "[ERROR] unknown option"]);
         assert_eq!(shown[1 + LOG_LINES], "shutting down 99");
         assert_eq!(excerpt(&lines[..2]), ["starting", "[ERROR] unknown option"]);
+
+        let crash = "LOG: server process 7 was terminated by signal 11".to_owned();
+        let mut lines = vec!["starting".to_owned(), crash];
+        lines.extend((0..100).map(|n| format!("FATAL: the system is in recovery mode {n}")));
+        assert_eq!(excerpt(&lines)[1], lines[1]);
     }
 }

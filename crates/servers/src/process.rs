@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use anchorite_owner::Identity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group,
-    pidfd_open, set_parent_process_death_signal, waitpid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, kill_process,
+    kill_process_group, pidfd_open, set_parent_process_death_signal, waitid, waitpid,
 };
 
 use crate::limits;
@@ -108,6 +108,24 @@ impl Watch {
     }
 }
 
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With an exit code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+/// How a child of ours ended; it is not reaped by this. `None` if it runs, or is no child.
+pub(crate) fn ended(pid: u32) -> Option<Ended> {
+    let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(pid), options).ok()??;
+    let signal = status.terminating_signal().map(Ended::Signal);
+    signal.or_else(|| status.exit_status().map(Ended::Code))
+}
+
 /// A duration in the kernel's form.
 pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec {
@@ -193,5 +211,23 @@ mod tests {
         );
         process.end();
         assert!(Identity::of(process.id()).is_none());
+    }
+
+    #[test]
+    fn how_a_child_ended_is_known_before_it_is_reaped() {
+        for (script, how) in [
+            ("exit 0", Ended::Code(0)),
+            ("exit 3", Ended::Code(3)),
+            ("kill -TERM $$", Ended::Signal(15)),
+            ("kill -SEGV $$", Ended::Signal(11)),
+        ] {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let process = spawn(command, Life::WithUs(Signal::KILL), None).unwrap();
+            assert!(process.watch().unwrap().ended_within(limits::KILL), "{script}");
+            assert_eq!((ended(process.id()), ended(process.id())), (Some(how), Some(how)));
+            process.end();
+            assert_eq!(ended(process.id()), None, "{script}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::folder::OwnedFolder;
 use crate::install::Installation;
 use crate::kept::Kept;
 use crate::life::Life;
+use crate::process::Ended;
 use crate::starter::Starter;
 use crate::{Endpoint, Error, Progress, Request, obtain, owner, place, port};
 
@@ -58,6 +59,11 @@ impl RunningServer {
     /// Waits until the server has ended by itself or by [`crate::stop_all`]; false if the limit came first.
     pub fn ended_within(&self, limit: Duration) -> bool {
         self.life.ended_within(limit)
+    }
+
+    /// How it ended; `None` if it runs, or if that cannot be known.
+    pub fn ended(&self) -> Option<Ended> {
+        self.life.ended()
     }
 
     /// Whether [`crate::stop_all`] ended it, as opposed to an end of its own.

@@ -16,14 +16,26 @@ pub struct Crash {
     pub schema: u32,
     /// The server in words.
     pub target: String,
+    /// When it was noticed, in seconds since 1970.
+    #[serde(default)]
+    pub at: u64,
     /// The campaign's seed.
     pub seed: u64,
     /// How it was noticed.
     pub noticed: String,
+    /// What the server's clients were told meanwhile, each once.
+    #[serde(default)]
+    pub said: Vec<String>,
     /// What sounds like the reason, from the server's log.
     pub reason: String,
+    /// Whether it was stopped from outside, so that this is no finding.
+    #[serde(default)]
+    pub stopped: bool,
     /// What became of the server.
     pub afterwards: String,
+    /// What came of running the cases again, one by one.
+    #[serde(default)]
+    pub tried: String,
     /// What was running on the server; the one that noticed stands first.
     pub running: Vec<RunningCase>,
     /// The last lines of the server's log, where we can read it.

@@ -51,6 +51,10 @@ pub enum Fate {
     Flaky,
     /// The server went away while it ran: the crash with this fingerprint.
     Crash(String),
+    /// The server was stopped from outside while it ran.
+    Stopped,
+    /// The server went away while it ran, and nobody knows why.
+    Lost,
 }
 
 #[derive(Serialize, Deserialize)]

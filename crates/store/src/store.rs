@@ -34,6 +34,7 @@ pub struct Store {
     outcomes: BTreeMap<Spot, Fate>,
     suspects: BTreeSet<Spot>,
     crashes: u64,
+    stops: u64,
 }
 
 #[derive(Debug)]
@@ -72,6 +73,7 @@ impl Store {
             outcomes: BTreeMap::new(),
             suspects: BTreeSet::new(),
             crashes: 0,
+            stops: 0,
         };
         if at_once {
             store.open()?;
@@ -92,7 +94,7 @@ impl Store {
         let (progress, done) = Journal::open::<Progress<T>>(&folder.progress())?;
         let (outcomes, past_outcomes) = Journal::open::<Outcome>(&folder.outcomes())?;
         let mut findings = Findings::read(&folder.findings())?;
-        let mut crashes = 0;
+        let (mut crashes, mut stops) = (0, 0);
         let mut known = BTreeMap::new();
         for Outcome { spot, fate } in past_outcomes {
             match &fate {
@@ -100,6 +102,11 @@ impl Store {
                 Fate::Crash(fingerprint) => {
                     crashes += 1;
                     findings.hit(fingerprint);
+                    continue;
+                }
+                Fate::Stopped | Fate::Lost => {
+                    stops += u64::from(fate == Fate::Stopped);
+                    crashes += u64::from(fate == Fate::Lost);
                     continue;
                 }
                 Fate::Confirmed(fingerprint) if !known.contains_key(&spot) => {
@@ -123,6 +130,7 @@ impl Store {
             outcomes: known,
             suspects: suspects.iter().map(|suspect| suspect.spot).collect(),
             crashes,
+            stops,
         };
         Ok((store, Past { progress: done, suspects }))
     }
@@ -188,21 +196,31 @@ impl Store {
         self.settle(suspect.spot, Fate::Flaky)
     }
 
-    /// A server went away; says whether this is a new finding.
+    /// A server went away; says whether this is a new finding. Without a finding it is only written down.
     pub fn crash(
         &mut self,
         crash: &Crash,
-        finding: &Finding,
+        finding: Option<&Finding>,
         pages: &[Page],
     ) -> Result<bool, StoreError> {
         self.open()?;
         crash.write(&self.folder.crashes())?;
-        let is_new = self.findings.write(&self.folder.findings(), finding, pages)?;
+        let is_new = match finding {
+            Some(finding) => self.findings.write(&self.folder.findings(), finding, pages)?,
+            None => false,
+        };
         let Some(running) = crash.running.first() else { return Ok(is_new) };
-        let fate = Fate::Crash(finding.fingerprint.clone());
+        let fate = match finding {
+            Some(finding) => Fate::Crash(finding.fingerprint.clone()),
+            None if crash.stopped => Fate::Stopped,
+            None => Fate::Lost,
+        };
         self.open()?.outcomes.append(&Outcome { spot: running.spot, fate })?;
-        self.crashes += 1;
-        self.findings.hit(&finding.fingerprint);
+        self.stops += u64::from(crash.stopped);
+        self.crashes += u64::from(!crash.stopped);
+        if let Some(finding) = finding {
+            self.findings.hit(&finding.fingerprint);
+        }
         Ok(is_new)
     }
 
@@ -229,7 +247,12 @@ impl Store {
         self.suspects.len() as u64
     }
 
-    /// How often a server went away.
+    /// How often a server was stopped from outside.
+    pub fn stops(&self) -> u64 {
+        self.stops
+    }
+
+    /// How often a server crashed or was lost.
     pub fn crashes(&self) -> u64 {
         self.crashes
     }

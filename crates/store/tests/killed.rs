@@ -139,14 +139,18 @@ fn write_until_killed(folder: &Path) {
             let crash = Crash {
                 schema: Crash::SCHEMA,
                 target: "sqlite 3".to_owned(),
+                at: 0,
                 seed: 7,
                 noticed: String::new(),
+                said: Vec::new(),
                 reason: String::new(),
+                stopped: false,
                 afterwards: String::new(),
+                tried: String::new(),
                 running,
                 log: Some("bye\n".to_owned()),
             };
-            store.crash(&crash, &finding("crash-1".to_owned()), &[]).expect("a crash");
+            store.crash(&crash, Some(&finding("crash-1".to_owned())), &[]).expect("a crash");
             say("crash", number);
         }
         let (from, to, session) = (number, number + 1, 0);

@@ -33,6 +33,7 @@ mod socket;
 pub mod sqlite;
 mod tidb;
 pub mod tls;
+mod trace;
 mod upkeep;
 mod wait;
 
@@ -43,6 +44,7 @@ use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
 
 pub use mark::{Kind, Marked, Owner};
 pub use open::{Address, OpenError, open};
+pub use trace::Trace;
 pub use upkeep::{PurgeProgress, PurgeQuestion, Upkeep};
 pub use wait::{await_answer, execute, execute_all, wait_readable};
 
@@ -143,6 +145,11 @@ pub trait Target: Send + Sync {
 
     /// How long the server has been running, asked now; `None` where it cannot be asked or does not tell.
     fn uptime(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What is left of the server's Unix socket; `None` where it has none on this machine, or has made another one.
+    fn trace(&self) -> Option<Trace> {
         None
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anchorite_hunt::Keeper;
-use anchorite_servers::{Options, Request, RunningServer, Silent, start};
+use anchorite_hunt::ending::End;
+use anchorite_servers::{Ended, Options, Request, RunningServer, Silent, start};
 use anchorite_target::{Address, Target};
 
 use crate::login::Login;
@@ -34,8 +35,13 @@ impl Keeper for Kept {
         self.server.is_some()
     }
 
-    fn ended_within(&self, limit: Duration) -> bool {
-        self.server.as_ref().is_some_and(|(_, server)| server.ended_within(limit))
+    fn ended_within(&self, limit: Duration) -> Option<End> {
+        let (_, server) = self.server.as_ref()?;
+        server.ended_within(limit).then(|| match server.ended() {
+            Some(Ended::Code(code)) => End::Code(code),
+            Some(Ended::Signal(signal)) => End::Signal(signal),
+            None => End::Unknown,
+        })
     }
 
     fn log_tail(&self) -> Option<String> {

@@ -34,14 +34,16 @@ fn file(target: &TargetInfo) -> Option<PathBuf> {
     Some(anchorite_servers::state_folder().ok()?.join("learnt").join(format!("{name}.txt")))
 }
 
-/// The first line: which options were tried.
+/// The first line: which options were tried, and how. Files of the first way of asking took a lost connection for a
+/// rejected option; they are not believed.
 fn heading() -> String {
-    format!("# anchorite {}, {} options", env!("CARGO_PKG_VERSION"), FEATURES.len())
+    let (version, options) = (env!("CARGO_PKG_VERSION"), FEATURES.len());
+    format!("# anchorite {version}, {options} options, asked twice where a connection was lost")
 }
 
 fn read(path: &Path) -> Option<Support> {
     let text = fs::read_to_string(path).ok()?;
-    text.starts_with(&heading()).then(|| Support::parse(&text))
+    (text.lines().next() == Some(&heading())).then(|| Support::parse(&text))
 }
 
 /// Another process may read at any moment, so the file appears whole.
@@ -66,7 +68,11 @@ mod tests {
         assert_eq!(read(&path), None);
         write(&path, &support).unwrap();
         assert_eq!(read(&path), Some(support));
-        fs::write(&path, "# anchorite 0.0.1, 3 options\nreplace\n").unwrap();
-        assert_eq!(read(&path), None);
+        let earlier =
+            format!("# anchorite {}, {} options", env!("CARGO_PKG_VERSION"), FEATURES.len());
+        for heading in ["# anchorite 0.0.1, 3 options", &earlier] {
+            fs::write(&path, format!("{heading}\nreplace\n")).unwrap();
+            assert_eq!(read(&path), None, "{heading}");
+        }
     }
 }

@@ -28,6 +28,7 @@ use anchorite_reduce::known::{self, KnownIssue};
 use anchorite_report::hunt as report;
 use anchorite_stage::{Asking, Limits, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
+use anchorite_target::Owner;
 use anchorite_target::endpoint::without_password;
 
 use self::arguments::Format;
@@ -41,7 +42,7 @@ use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::login::Login;
 use crate::output::{complain, print, tell, text_options};
-use crate::{oracles, targets};
+use crate::{leftovers, oracles, targets};
 
 /// So many cases with several sessions, and not one conflict: something is wrong with the set-up.
 const UNCONTENDED_MAX: u64 = 200;
@@ -83,8 +84,28 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
     let live = Live::new(options.time);
     let ended = interrupt.attend(|| hunt(&quarries, &options, store, past, &live));
     live.finish();
+    quarries.iter().for_each(tidy_up);
     show(arguments.format, &ended);
     exit_of(ended)
+}
+
+/// Removes from somebody's server what could not be dropped while it was away. All threads have ended, so nothing of
+/// this process is in use any more.
+fn tidy_up(quarry: &Quarry<'_>) {
+    if quarry.post.is_ours() {
+        return;
+    }
+    let (target, _) = quarry.post.current();
+    let swept = leftovers::sweep(target.as_ref(), |marked| marked.owner == Owner::Us);
+    let (on, left) = (&quarry.on, swept.left.len());
+    if let Some(removed) = swept.removed_told() {
+        tell(&format!("removed {removed} that could not be dropped while {on} was away"));
+    }
+    if quarry.post.is_gone() || left > 0 {
+        tell(&format!(
+            "schemas of this hunt are left on {on}; the next command there removes them"
+        ));
+    }
 }
 
 fn show(format: Format, ended: &Ended) {

@@ -6,14 +6,16 @@
 use std::path::Path;
 
 use anchorite_generate::{Recipe, Support, Weights};
-use anchorite_hunt::learn::learn;
+use anchorite_hunt::learn::{Learnt, learn};
 use anchorite_model::Product;
 use anchorite_stage::{FreshTables, RunOptions};
 use anchorite_target::Target;
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use super::learnt;
 use crate::exit::BadInput;
+use crate::output::tell;
 
 /// A recipe as it stands in a campaign's file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,8 +54,15 @@ pub fn make(
     let support = match learnt::recall(target.info()) {
         Some(support) => support,
         None => {
-            let support = learn(&mut fresh, product)?;
-            learnt::keep(target.info(), &support);
+            let Learnt { support, unsure } =
+                learn(&mut fresh, product).context("while its dialect was learnt")?;
+            if unsure.is_empty() {
+                learnt::keep(target.info(), &support);
+            } else {
+                // Nothing that a broken connection says is remembered beyond this campaign.
+                let options = unsure.join(", ");
+                tell(&format!("left out, because asking for it lost the connection: {options}"));
+            }
             support
         }
     };

@@ -15,6 +15,7 @@ use super::loss::Evidence;
 use super::queue::Taken;
 use super::{Campaign, Stop, VERSION};
 use crate::Trial;
+use crate::alert::Alert;
 use crate::finding::{Investigation, investigate};
 use crate::post::lock;
 
@@ -64,7 +65,11 @@ impl Campaign<'_> {
                 on: &quarry.on,
             };
             let (effort, known) = (&self.options.effort, &self.options.known);
-            let outcome = Arena::new(target.as_ref(), options).and_then(|mut fast| {
+            let (name, target) = (quarry.on.as_str(), target.as_ref());
+            let in_doubt = &|| quarry.post.is_in_doubt(generation);
+            let mut fresh = Alert { runner: &mut fresh, target: name, in_doubt };
+            let outcome = Arena::new(target, options).and_then(|mut fast| {
+                let mut fast = Alert { runner: &mut fast, target: name, in_doubt };
                 investigate(&trial, &mut fast, &mut fresh, &suspected, effort, known)
             });
             match outcome {

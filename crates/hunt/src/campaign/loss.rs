@@ -1,14 +1,21 @@
 //! A server, or a connection to it, is gone in the middle of a case.
 
+use std::sync::Arc;
+
 use anchorite_model::Run;
 use anchorite_report::finding::pages;
-use anchorite_stage::StageError;
-use anchorite_target::TargetError;
+use anchorite_stage::{FreshTables, RunOptions, StageError};
+use anchorite_store::RunningCase;
+use anchorite_target::{Target, TargetError};
 
 use super::bench::Bench;
-use super::{Campaign, Place, Stop, VERSION};
+use super::worker::{Attempt, sort};
+use super::{Campaign, Place, Quarry, Stop, VERSION};
+use crate::Trial;
 use crate::crash::Noticed;
-use crate::post::{Aftermath, Crashed, Loss, lock};
+use crate::ending::Sort;
+use crate::post::{Aftermath, Down, Loss, Wait, clock, lock};
+use crate::retrial::{Candidates, Retrial};
 
 /// So many losses in a row, and the target is called unusable although it answers.
 const LOSSES_MAX: u32 = 5;
@@ -23,6 +30,8 @@ const DOWN: [&str; 6] =
 pub(super) struct Evidence {
     /// In words.
     pub words: String,
+    /// All that the server said meanwhile.
+    pub signs: Vec<String>,
     /// Whether this alone shows that the server was down.
     pub was_down: bool,
     /// The run as far as it came.
@@ -34,7 +43,7 @@ impl Evidence {
     pub(super) fn of_words(words: String) -> Self {
         let lower = words.to_lowercase();
         let was_down = DOWN.iter().any(|down| lower.contains(down));
-        Self { words, was_down, run: None }
+        Self { words, signs: Vec::new(), was_down, run: None }
     }
 }
 
@@ -43,7 +52,7 @@ impl Evidence {
 pub(super) enum Next {
     /// With the same case: only a connection was lost.
     SameAgain,
-    /// With the same case on the server that somebody else has brought back.
+    /// With the same case on the server that was brought back, if the hunt goes on at all.
     SameOnNewServer,
     /// With the next case: this one was running when the server crashed.
     AnotherCase,
@@ -61,53 +70,102 @@ impl Campaign<'_> {
     ) -> Result<Next, Stop> {
         let quarry = &self.quarries[place.quarry];
         let own = bench.running_on(place.quarry);
+        let spot = own.as_ref().map(|running| running.spot);
         let others = self
             .benches
             .iter()
             .filter(|other| !std::ptr::eq(*other, bench))
             .filter_map(|other| other.running_on(place.quarry));
-        let running = own.into_iter().chain(others).collect();
+        let running: Vec<RunningCase> = own.into_iter().chain(others).collect();
+        let Evidence { words, signs, was_down, run } = evidence;
+        let loss = Loss { generation, noticed: words.clone(), signs, was_down };
+        let mut runs = vec![None; running.len()];
+        if let (Some(first), Some(run)) = (runs.first_mut(), run) {
+            *first = Some(*run);
+        }
+        let mut rerun = Rerun { campaign: self, quarry, bench, running, runs };
+        let until = self.options.time.map(|time| self.begun + time);
+        let wait = Wait { interrupt: &self.options.run.interrupt, until };
+        let aftermath = quarry.post.lost(&loss, wait, &mut rerun);
+        let Rerun { running, runs, .. } = rerun;
         let target = quarry.post.current().0.info().clone();
-        let Evidence { words, was_down, run } = evidence;
-        let noticed = Noticed {
-            target,
-            seed: self.seed,
-            how: words.clone(),
-            run: run.map(|run| *run),
-            running,
-        };
-        let loss = Loss { generation, noticed: words, was_down };
-        match quarry.post.lost(&loss, &self.options.run.interrupt) {
+        let (on, is_ours, seed) = (quarry.on.clone(), quarry.post.is_ours(), self.seed);
+        let noticed = Noticed { target, on, is_ours, seed, how: words, running, runs };
+        match aftermath {
             Ok(Aftermath::Alive) if failures > LOSSES_MAX => {
                 let endpoint = quarry.on.clone();
                 let reason = format!("{failures} times in a row: {}", loss.noticed);
                 Err(Stop::Target(StageError::Target(TargetError::Connect { endpoint, reason })))
             }
             Ok(Aftermath::Alive) => Ok(Next::SameAgain),
-            Ok(Aftermath::BackAlready) => Ok(Next::SameOnNewServer),
-            Ok(Aftermath::Crashed(crashed)) => {
-                self.record_crash(noticed, &crashed)?;
+            Ok(Aftermath::BackAlready)
+                if spot.is_some_and(|spot| lock(&self.guilty).contains(&spot)) =>
+            {
                 Ok(Next::AnotherCase)
             }
-            Err(_) if self.is_stopped() => Ok(Next::SameAgain),
+            Ok(Aftermath::BackAlready | Aftermath::GoneAlready | Aftermath::Interrupted) => {
+                Ok(Next::SameOnNewServer)
+            }
+            Ok(Aftermath::WasDown(down)) => self.record(noticed, &down),
             Err(gone) => {
-                let afterwards = gone.outcome.clone();
-                self.record_crash(noticed, &Crashed { log: gone.log.clone(), afterwards })?;
+                self.record(noticed, &gone.down)?;
                 Err(Stop::Gone(gone))
             }
         }
     }
 
-    fn record_crash(&self, noticed: Noticed, crashed: &Crashed) -> Result<(), Stop> {
-        let (crash, finding) = noticed.record(crashed);
+    /// Writes down that a server was down, and says how whoever noticed goes on.
+    fn record(&self, noticed: Noticed, down: &Down) -> Result<Next, Stop> {
+        if let Retrial::Again { n, .. } = down.retrial {
+            lock(&self.guilty).extend(noticed.running.get(n).map(|running| running.spot));
+        }
+        let (crash, finding) = noticed.record(down);
+        let (target, at) = (&crash.target, clock(down.at));
         self.audience
-            .say(&format!("{} went away: {}; {}", crash.target, crash.reason, crash.afterwards));
+            .say(&format!("{target} went away at {at}: {}; {}", crash.reason, crash.afterwards));
         let mut store = lock(&self.store);
-        let is_new =
-            store.crash(&crash, &finding, &pages(&finding, VERSION)).map_err(Stop::Store)?;
-        if is_new {
+        let pages = finding.as_ref().map(|finding| pages(finding, VERSION)).unwrap_or_default();
+        let is_new = store.crash(&crash, finding.as_ref(), &pages).map_err(Stop::Store)?;
+        if let Some(finding) = finding.filter(|_| is_new) {
             self.tell_found(&store, &finding.fingerprint);
         }
-        Ok(())
+        Ok(match down.cause.sort {
+            Sort::Crash => Next::AnotherCase,
+            Sort::Stopped | Sort::Unknown => Next::SameOnNewServer,
+        })
+    }
+}
+
+/// Runs the cases that were running once more, as workers do.
+struct Rerun<'a> {
+    campaign: &'a Campaign<'a>,
+    quarry: &'a Quarry<'a>,
+    bench: &'a Bench,
+    running: Vec<RunningCase>,
+    runs: Vec<Option<Run>>,
+}
+
+impl Candidates for Rerun<'_> {
+    fn count(&self) -> usize {
+        self.running.len()
+    }
+
+    fn run(&mut self, n: usize, target: &dyn Target) -> bool {
+        let RunningCase { level, case, .. } = &self.running[n];
+        let interrupt = Arc::clone(&self.bench.interrupt);
+        let options = RunOptions { interrupt, ..self.campaign.options.run.clone() };
+        let mut fresh = FreshTables { target, options };
+        let oracles = &self.campaign.options.oracles;
+        let (claims, strict) = (self.quarry.claims, self.campaign.strict);
+        let (run, is_lost) =
+            match sort(Trial { claims, oracles, strict }.hold(&mut fresh, case, *level)) {
+                Attempt::Ran(tried) => (Some(tried.run), false),
+                Attempt::Lost(evidence) => (evidence.run.map(|run| *run), true),
+                Attempt::Rejected(_) | Attempt::Interrupted | Attempt::Unusable(_) => (None, false),
+            };
+        if run.is_some() {
+            self.runs[n] = run;
+        }
+        is_lost
     }
 }

@@ -17,7 +17,7 @@ mod queue;
 mod standing;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ use anchorite_judge::Oracle;
 use anchorite_model::{Case, FindingLine, HuntPlace, HuntSummary, Level};
 use anchorite_reduce::known::KnownIssue;
 use anchorite_stage::{RunOptions, StageError};
-use anchorite_store::{Fate, Past, Progress, Ranges, Store, StoreError};
+use anchorite_store::{Fate, Past, Progress, Ranges, Spot, Store, StoreError};
 
 use self::bench::Bench;
 use self::queue::Queue;
@@ -149,6 +149,8 @@ struct Campaign<'a> {
     stop: Mutex<Option<Stop>>,
     uninvestigated: AtomicU64,
     rejection: Mutex<Option<String>>,
+    /// Cases that crash a server, which are not run again.
+    guilty: Mutex<BTreeSet<Spot>>,
 }
 
 /// Hunts until the budget is used up, or something ends it.
@@ -212,6 +214,7 @@ impl<'a> Campaign<'a> {
             stop: Mutex::default(),
             uninvestigated: AtomicU64::new(0),
             rejection: Mutex::default(),
+            guilty: Mutex::default(),
         }
     }
 
@@ -248,6 +251,7 @@ impl<'a> Campaign<'a> {
             waiting: store.suspects(),
             findings: store.findings(),
             servers_lost: store.crashes(),
+            servers_stopped: store.stops(),
             folder: store.folder().map(|folder| folder.display().to_string()),
             ..HuntSummary::default()
         };

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use anchorite_model::{Case, Ending, ErrorClass, Outcome, Run};
+use anchorite_model::{Case, ErrorClass};
 use anchorite_report::{RunResult, markdown};
 use anchorite_stage::{Arena, RunOptions, StageError};
 use anchorite_store::{Progress, Spot, Suspect};
@@ -14,6 +14,7 @@ use anchorite_target::TargetError;
 use super::bench::Bench;
 use super::loss::{Evidence, Next};
 use super::{Campaign, Place, Stop};
+use crate::alert::lost_in;
 use crate::finding::looks_like;
 use crate::plan::Unit;
 use crate::post::lock;
@@ -26,7 +27,7 @@ const JOURNAL_EVERY: Duration = Duration::from_secs(1);
 const REJECTED_MAX: u64 = 200;
 
 /// What one attempt at a case came to.
-enum Attempt {
+pub(super) enum Attempt {
     /// It counts.
     Ran(Box<Tried>),
     /// The target refuses its tables.
@@ -97,6 +98,12 @@ impl Campaign<'_> {
         let trial =
             Trial { claims: quarry.claims, oracles: &self.options.oracles, strict: self.strict };
         while stint.next < end && !self.is_over() {
+            if quarry.post.is_in_doubt(generation) {
+                bench.rest();
+                drop(arena);
+                quarry.post.settled();
+                return Ok(());
+            }
             let spot = Spot { place: stint.place, number: stint.next };
             let case = (quarry.cases)(spot.number);
             bench.begin(place.quarry, spot, place.level, &case);
@@ -121,6 +128,8 @@ impl Campaign<'_> {
                 }
                 Attempt::Lost(evidence) => {
                     *failures += 1;
+                    // A server that was asked to end may be waiting for its clients to go.
+                    drop(arena);
                     let next = self.after_loss(bench, place, generation, evidence, *failures)?;
                     stint.tally.lost_connections += u64::from(next == Next::SameAgain);
                     stint.next += u64::from(next == Next::AnotherCase);
@@ -200,14 +209,16 @@ fn seen(tried: &Tried) -> String {
 }
 
 /// What an attempt means for the campaign.
-fn sort(attempt: Result<Tried, StageError>) -> Attempt {
+pub(super) fn sort(attempt: Result<Tried, StageError>) -> Attempt {
     match attempt {
-        Ok(tried) => match lost_in(&tried.run) {
-            Some(evidence) => {
-                Attempt::Lost(Evidence { run: Some(Box::new(tried.run)), ..evidence })
+        Ok(tried) => {
+            let mut signs = lost_in(&tried.run);
+            if signs.is_empty() {
+                return Attempt::Ran(Box::new(tried));
             }
-            None => Attempt::Ran(Box::new(tried)),
-        },
+            let evidence = Evidence::of_words(signs.remove(0));
+            Attempt::Lost(Evidence { signs, run: Some(Box::new(tried.run)), ..evidence })
+        }
         Err(StageError::Interrupted) => Attempt::Interrupted,
         Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
             Attempt::Lost(Evidence::of_words(error.message))
@@ -218,16 +229,4 @@ fn sort(attempt: Result<Tried, StageError>) -> Attempt {
         )) => Attempt::Lost(Evidence::of_words(error.to_string())),
         Err(error) => Attempt::Unusable(error),
     }
-}
-
-fn lost_in(run: &Run) -> Option<Evidence> {
-    if let Ending::TargetLost(words) = &run.ending {
-        return Some(Evidence { words: words.clone(), was_down: true, run: None });
-    }
-    run.events.iter().find_map(|event| match &event.outcome {
-        Outcome::Error(error) if error.class == ErrorClass::ConnectionLost => {
-            Some(Evidence::of_words(format!("{}: {}", error.code, error.message)))
-        }
-        _ => None,
-    })
 }

@@ -136,6 +136,9 @@ pub(crate) fn issue_address(name: &str) -> Option<String> {
 /// How often it came out again.
 pub(crate) fn rate(finding: &Finding) -> String {
     let confirmed = finding.confirmed;
+    if confirmed.runs == 0 {
+        return "seen once, not run again".to_owned();
+    }
     format!("shown in {} of {} runs of the reduced case", confirmed.shown, confirmed.runs)
 }
 

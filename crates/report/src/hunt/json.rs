@@ -36,6 +36,7 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
         "known_gone": summary.known_gone,
         "known_gone_because": summary.known_gone_because,
         "servers_lost": summary.servers_lost,
+        "servers_stopped": summary.servers_stopped,
         "folder": summary.folder,
         "stopped": summary.stopped,
         "new": found.new,

@@ -90,6 +90,10 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
         let count = many(summary.servers_lost, "time", "times");
         told.push(format!("A server crashed or was lost {count}."));
     }
+    if summary.servers_stopped > 0 {
+        let count = many(summary.servers_stopped, "time", "times");
+        told.push(format!("A server was stopped from outside {count}, which is no finding."));
+    }
     for known in &summary.known_gone {
         told.push(match summary.known_gone_because.get(known) {
             Some(measured) => format!("The known issue {known} did not show: {measured}."),

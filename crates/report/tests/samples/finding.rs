@@ -328,6 +328,7 @@ pub fn hunt() -> HuntSummary {
             "measured on 15.18: shows; here on 15.20: does not".to_owned(),
         )]),
         servers_lost: 0,
+        servers_stopped: 0,
         folder: Some("hunt-out".to_owned()),
         stopped: None,
     }

@@ -25,7 +25,8 @@ use crate::mysql::Mysql;
 use crate::mysql_wire::{Connection, WireError};
 use crate::socket::{Card, come_closer};
 use crate::tidb::Tidb;
-use crate::{ConnectionId, PurgeQuestion, Schema, Target, TargetError, Watcher};
+use crate::trace::SocketFile;
+use crate::{ConnectionId, PurgeQuestion, Schema, Target, TargetError, Trace, Watcher};
 
 pub(crate) use control::{first_text, rows, text, variable};
 pub(crate) use errors::ErrorRules;
@@ -52,7 +53,8 @@ pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
         |nearer| introduce(&mut Connection::open(nearer).ok()?),
     );
     let server = Server::recognise(&mut connection, &nearer).map_err(refused)?;
-    Ok(Box::new(Family { server: Arc::new(server) }))
+    let socket = SocketFile::of(&server.endpoint);
+    Ok(Box::new(Family { server: Arc::new(server), socket }))
 }
 
 /// What the server says about itself.
@@ -171,6 +173,7 @@ fn recognise_product(version: &str, comment: &str) -> Product {
 /// The target of any product of the family.
 struct Family {
     server: Arc<Server>,
+    socket: Option<SocketFile>,
 }
 
 impl Target for Family {
@@ -199,6 +202,10 @@ impl Target for Family {
         let answer = connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'", CONTROL_LIMIT).ok()?;
         let seconds = text(rows(&answer, 0).first()?.get(1)?)?.parse().ok()?;
         Some(Duration::from_secs(seconds))
+    }
+
+    fn trace(&self) -> Option<Trace> {
+        self.socket.as_ref()?.trace()
     }
 }
 

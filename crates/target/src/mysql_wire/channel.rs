@@ -95,6 +95,23 @@ impl Channel {
         }
     }
 
+    /// The last packet that has arrived, whatever it is an answer to: a server that ends tells its clients so, even
+    /// those that have asked nothing. For a connection that is given up.
+    pub(super) fn last_packet(&mut self) -> Option<Vec<u8>> {
+        while let Ok(true) = self.socket.take_in(&mut self.incoming) {}
+        // A packet with an unexpected number was taken apart before it was refused.
+        let mut last = (!self.handed_out).then(|| std::mem::take(&mut self.packet));
+        while let [low, middle, high, _, rest @ ..] = &self.incoming[..]
+            && let Some(payload) =
+                rest.get(..u32::from_le_bytes([*low, *middle, *high, 0]) as usize)
+        {
+            last = Some(payload.to_vec());
+            let length = payload.len();
+            self.incoming.advance(4 + length);
+        }
+        last.filter(|packet| !packet.is_empty())
+    }
+
     /// The next packet, waited for until the deadline.
     pub(super) fn receive_until(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
         loop {

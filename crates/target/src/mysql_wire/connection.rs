@@ -109,14 +109,26 @@ impl Connection {
             _ => self.channel.expect_next_answer(),
         });
         if let Err(error) = sent {
-            self.lost = Some(describe(&error));
+            self.lose(&error);
         }
+    }
+
+    /// Gives the connection up. What the server said last tells more than the system does.
+    fn lose(&mut self, error: &io::Error) {
+        let said = self.channel.last_packet();
+        let said = said.and_then(|packet| ServerError::parse(&packet, self.capabilities).ok());
+        self.lost = Some(match said {
+            Some(said) => {
+                format!("the server closed the connection: {} (error {})", said.message, said.code)
+            }
+            None => describe(error),
+        });
     }
 
     /// The next answer, if it has arrived.
     pub(crate) fn poll(&mut self) -> Option<Result<Answer, WireError>> {
-        let response = self.outstanding.front_mut()?;
         loop {
+            let response = self.outstanding.front_mut()?;
             if let Some(reason) = &self.lost {
                 self.outstanding.pop_front();
                 return Some(Err(WireError::Lost(reason.clone())));
@@ -131,11 +143,11 @@ impl Connection {
                 Ok(Some(reply)) => {
                     self.outstanding.pop_front();
                     if let Err(error) = self.channel.expect_next_answer() {
-                        self.lost = Some(describe(&error));
+                        self.lose(&error);
                     }
                     return Some(reply.map_err(WireError::Server));
                 }
-                Err(error) => self.lost = Some(describe(&error)),
+                Err(error) => self.lose(&error),
             }
         }
     }

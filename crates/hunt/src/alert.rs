@@ -1,0 +1,57 @@
+//! A runner for which a lost connection is an error and not a result.
+//!
+//! Idea: a run in which a connection was lost says nothing about isolation, nor about what a target understands. Whoever
+//! asks many runs one question (does it show again? is this accepted?) must not take such a run for an answer.
+
+use anchorite_model::{Case, Ending, ErrorClass, Level, Outcome, Run};
+use anchorite_stage::{Runner, StageError};
+use anchorite_target::TargetError;
+
+/// Passes cases on, and speaks up when a connection was lost.
+pub struct Alert<'a> {
+    /// Who runs them.
+    pub runner: &'a mut dyn Runner,
+    /// What the error calls the target.
+    pub target: &'a str,
+    /// Whether others know already that the target is lost.
+    pub in_doubt: &'a dyn Fn() -> bool,
+}
+
+impl Runner for Alert<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+        if (self.in_doubt)() {
+            return Err(self.lost("somebody else has lost it".to_owned()));
+        }
+        let run = match self.runner.run(case, level) {
+            Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
+                return Err(self.lost(error.message));
+            }
+            run => run?,
+        };
+        match lost_in(&run).into_iter().next() {
+            Some(words) => Err(self.lost(words)),
+            None => Ok(run),
+        }
+    }
+}
+
+impl Alert<'_> {
+    fn lost(&self, reason: String) -> StageError {
+        TargetError::Connect { endpoint: self.target.to_owned(), reason }.into()
+    }
+}
+
+/// What was said wherever a run lost a connection; empty if it lost none.
+pub fn lost_in(run: &Run) -> Vec<String> {
+    let of_the_end = match &run.ending {
+        Ending::TargetLost(words) => Some(words.clone()),
+        _ => None,
+    };
+    let of_events = run.events.iter().filter_map(|event| match &event.outcome {
+        Outcome::Error(error) if error.class == ErrorClass::ConnectionLost => {
+            Some(format!("{}: {}", error.code, error.message))
+        }
+        _ => None,
+    });
+    of_the_end.into_iter().chain(of_events).collect()
+}
