@@ -26,6 +26,9 @@ pub trait Candidates {
 
     /// Runs one of them, alone; whether the target was lost meanwhile.
     fn run(&mut self, n: usize, target: &dyn Target) -> bool;
+
+    /// This one it was; told before anybody else goes on.
+    fn convict(&mut self, n: usize);
 }
 
 /// What came of running them again.
@@ -73,6 +76,7 @@ impl Retrial {
                 runs += 1;
                 shown += u32::from(crashes(candidates, n, keeper, target));
             }
+            candidates.convict(n);
             return Self::Again { n, shown, runs };
         }
         Self::NoneAgain { tried }

@@ -116,9 +116,11 @@ impl Campaign<'_> {
 
     /// Writes down that a server was down, and says how whoever noticed goes on.
     fn record(&self, noticed: Noticed, down: &Down) -> Result<Next, Stop> {
-        if let Retrial::Again { n, .. } = down.retrial {
-            lock(&self.guilty).extend(noticed.running.get(n).map(|running| running.spot));
-        }
+        // Without a better suspicion, whoever noticed does not run its case again.
+        let is_doubtful = match down.retrial {
+            Retrial::Again { n, .. } => n == 0,
+            Retrial::NoneAgain { .. } | Retrial::NotTried => down.cause.sort == Sort::Crash,
+        };
         let (crash, finding) = noticed.record(down);
         let (target, at) = (&crash.target, clock(down.at));
         self.audience
@@ -129,10 +131,7 @@ impl Campaign<'_> {
         if let Some(finding) = finding.filter(|_| is_new) {
             self.tell_found(&store, &finding.fingerprint);
         }
-        Ok(match down.cause.sort {
-            Sort::Crash => Next::AnotherCase,
-            Sort::Stopped | Sort::Unknown => Next::SameOnNewServer,
-        })
+        Ok(if is_doubtful { Next::AnotherCase } else { Next::SameOnNewServer })
     }
 }
 
@@ -167,5 +166,9 @@ impl Candidates for Rerun<'_> {
             self.runs[n] = run;
         }
         is_lost
+    }
+
+    fn convict(&mut self, n: usize) {
+        lock(&self.campaign.guilty).insert(self.running[n].spot);
     }
 }
