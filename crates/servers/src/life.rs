@@ -85,7 +85,7 @@ fn excerpt(lines: &[String]) -> Vec<&str> {
         let line = line.to_lowercase();
         CRASH_WORDS.iter().any(|word| line.contains(word))
     };
-    let crash = earlier.iter().filter(tells_crash).next_back().filter(|line| !bad.contains(line));
+    let crash = earlier.iter().rfind(tells_crash).filter(|line| !bad.contains(line));
     let first = earlier.first().filter(|first| !bad.contains(first) && crash != Some(*first));
     let telling = first.into_iter().chain(crash).chain(bad.iter().copied());
     telling.chain(last).map(String::as_str).collect()
