@@ -1,6 +1,6 @@
 //! Reading cases, specs and findings: a bad file is told with its name, line and what was expected.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anchorite_model::spec::Spec;
 use anchorite_model::{Case, Finding};
@@ -23,6 +23,48 @@ impl Script {
             Self::Spec(spec) => spec.cases(),
         }
     }
+}
+
+/// The files that are named, and in place of each folder the `.case` and `.spec` files below it, by name.
+pub fn collect(
+    paths: &[PathBuf],
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<PathBuf>, BadInput> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let before = files.len();
+        below(path, is_wanted, &mut files)?;
+        if files.len() == before {
+            let name = path.display();
+            return Err(BadInput(format!("{name}: expected .case or .spec files in this folder")));
+        }
+    }
+    Ok(files)
+}
+
+fn below(
+    folder: &Path,
+    is_wanted: &dyn Fn(&str) -> bool,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), BadInput> {
+    let unreadable = |error: std::io::Error| BadInput(format!("{}: {error}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+    paths.sort();
+    for path in paths {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if path.is_dir() {
+            below(&path, is_wanted, files)?;
+        } else if ending.is_some_and(|e| ["case", "spec"].contains(&e) && is_wanted(e)) {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// Reads a file by its ending.

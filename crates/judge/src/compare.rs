@@ -4,7 +4,7 @@
 //! about it at the level that the case names. A test, a regression run and a hunt ask the same question of both, so it
 //! is answered in one place.
 
-use anchorite_model::{Judgement, Level, Run, SessionInfo, Verdict};
+use anchorite_model::{Case, Judgement, Level, Run, SessionInfo, Verdict};
 
 use crate::expect::{self, BadExpectation, expectations};
 use crate::final_state::common_level;
@@ -44,6 +44,14 @@ impl Comparison {
 /// The level that all sessions of a run really ran at, if it is one and the same.
 pub fn level_of(run: &Run) -> Option<Level> {
     common_level(run).ok()
+}
+
+/// Whether everything in the header that [`compare`] needs can be read.
+pub fn readable(case: &Case) -> Result<(), HeaderError> {
+    shows(case)?;
+    Measured::of(case)?;
+    expectations(case)?;
+    Ok(())
 }
 
 /// Compares a run and its judgements with the header of its case.

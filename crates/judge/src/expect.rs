@@ -20,8 +20,8 @@ use crate::measured::{Agreement, Found, Known, Remark, Versions, known};
 /// One expected verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
-    /// Whose verdict.
-    pub oracle: Oracle,
+    /// Whose verdict, by its name.
+    pub oracle: String,
     /// `pass`, `violation`, `allowed`, `undecided`, or `no-violation` for all but the second.
     pub verdict: &'static str,
     /// The exception, where one is named.
@@ -42,6 +42,8 @@ pub struct BadExpectation {
 const VERDICTS: [&str; 5] = ["pass", "violation", "allowed", "undecided", NO_VIOLATION];
 /// Any verdict but a violation: for what no release may be accused of, whatever explains it there.
 const NO_VIOLATION: &str = "no-violation";
+/// Oracles that a case may speak of although this version has none of that name: nothing is compared.
+const ELSEWHERE: [&str; 5] = ["views", "reorder", "graph", "differential", "crash"];
 const EVERYWHERE: Versions = Versions::Documented { since: None, before: None };
 
 /// The expectations of a case.
@@ -60,7 +62,10 @@ fn parse(line: &str) -> Result<Expectation, String> {
         None => (line, Vec::new()),
     };
     let mut words = what.split_whitespace();
-    let oracle = words.next().unwrap_or_default().parse().map_err(|error| format!("{error}"))?;
+    let oracle = words.next().unwrap_or_default();
+    if !ELSEWHERE.contains(&oracle) {
+        oracle.parse::<Oracle>().map_err(|error| error.to_string())?;
+    }
     let verdict = words.next().unwrap_or_default();
     let verdict = VERDICTS
         .into_iter()
@@ -69,7 +74,7 @@ fn parse(line: &str) -> Result<Expectation, String> {
     let exception = words.next().map(str::to_owned);
     match words.next() {
         Some(word) => Err(format!("'{word}' is one word too many")),
-        None => Ok(Expectation { oracle, verdict, exception, places }),
+        None => Ok(Expectation { oracle: oracle.to_owned(), verdict, exception, places }),
     }
 }
 
@@ -78,7 +83,7 @@ fn place(text: &str) -> Result<(Product, Versions), String> {
     let mut words = text.split_whitespace().peekable();
     let product = words.next().unwrap_or_default();
     let product = product.parse().map_err(|error| format!("{error}"))?;
-    let versions = Versions::parse(product, &mut words)?;
+    let versions = Versions::parse(&mut words)?;
     match words.next() {
         Some(word) => Err(format!("'{word}' is no version: expected 15.18, since 15 or before 15")),
         None => Ok((product, versions)),
@@ -129,7 +134,7 @@ pub fn remark(
     judgement: &Judgement,
     shows: bool,
 ) -> Option<Remark> {
-    let own = expected.iter().filter(|line| line.oracle.name() == judgement.oracle);
+    let own = expected.iter().filter(|line| line.oracle == judgement.oracle);
     let found: Vec<Found<'_>> = own
         .map(|line| Found {
             versions: line.versions_of(target.product),
@@ -161,7 +166,7 @@ pub fn remark(
 /// Whether a violation by this oracle is announced for the target's product, on whatever release.
 pub fn announces_violation(expected: &[Expectation], target: &TargetInfo, oracle: &str) -> bool {
     expected.iter().any(|line| {
-        line.oracle.name() == oracle
+        line.oracle == oracle
             && line.verdict == "violation"
             && !line.versions_of(target.product).is_empty()
     })
@@ -266,11 +271,10 @@ mod tests {
         for bad in [
             "",
             "final-state",
-            "views pass",
+            "sight pass",
             "final-state good",
             "final-state pass a b",
-            "final-state pass on mariadb 10",
-            "final-state pass on mariadb 10.11",
+            "final-state pass on mariadb 10.x",
             "final-state pass on mariadb after 10.11",
             "final-state pass on mariadb since",
         ] {

@@ -12,8 +12,10 @@
 //!   verdicts it gets there; [`mod@compare`]: a run held against both.
 //! * [`probe`]: the classic anomalies: possible, or prevented, and how.
 
+pub mod classic;
 pub mod compare;
 pub mod condition;
+pub mod coverage;
 pub mod expect;
 pub mod fate;
 pub mod final_state;
@@ -26,8 +28,10 @@ pub mod probe;
 mod probe_cases;
 mod token;
 
-pub use compare::{Comparison, HeaderError, compare, level_of};
+pub use classic::Observed;
+pub use compare::{Comparison, HeaderError, compare, level_of, readable};
 pub use condition::{Condition, Fact, StepFact};
+pub use coverage::{Covers, covers};
 pub use header::{ConditionError, shows};
 pub use measured::{Agreement, Measured, Place, Remark, Seen, Versions, remarks};
 pub use oracle::{Oracle, UnknownOracle};

@@ -110,6 +110,8 @@ fn same_outcome(a: &RunResult, b: &RunResult) -> bool {
         && x.notes == y.notes
         && x.ending == y.ending
         && a.verdicts == b.verdicts
+        && a.compared == b.compared
+        && a.observed == b.observed
 }
 
 fn same_event(a: &Event, b: &Event) -> bool {

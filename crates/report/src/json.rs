@@ -13,23 +13,43 @@
 //!   "…"}`.
 //! - `level` is `default` where none was asked for and `mixed` where the sessions have their own.
 
+use anchorite_judge::{Agreement, Comparison, Observed, Remark};
 use anchorite_model::{
     Answer, BlockingKnowledge, DbError, Ending, Event, Level, Notice, Outcome, Rows, Run,
     TargetInfo, Value, Verdict,
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::RunResult;
 use crate::result::{blocker_name, level_label, session_name};
 use crate::table::float;
+use crate::{RunFailure, RunResult, Runs};
 
 /// Up to here every integer is exact in a reader that knows only 64-bit floats.
 const SAFE_INTEGER_MAX: u128 = 1 << 53;
 
 /// The results as one JSON document with a line end. `version` is Anchorite's own.
-pub fn json(results: &[RunResult], version: &str) -> String {
-    let results: Vec<Json> = results.iter().map(result).collect();
-    format!("{}\n", json!({"anchorite": version, "results": results}))
+pub fn json<'a>(runs: impl Into<Runs<'a>>, version: &str) -> String {
+    let runs = runs.into();
+    let results: Vec<Json> = runs.results.iter().map(result).collect();
+    let mut document = Map::new();
+    document.insert("anchorite".into(), json!(version));
+    document.insert("results".into(), json!(results));
+    if !runs.failures.is_empty() {
+        document.insert("failures".into(), runs.failures.iter().map(failure).collect());
+    }
+    if let Some(elapsed) = runs.elapsed {
+        document.insert("seconds".into(), json!(elapsed.as_secs_f64()));
+    }
+    format!("{}\n", Json::Object(document))
+}
+
+fn failure(failure: &RunFailure) -> Json {
+    json!({
+        "case": failure.case,
+        "target": target(&failure.target),
+        "level": failure.level.map_or("default", Level::name),
+        "message": failure.message,
+    })
 }
 
 fn result(result: &RunResult) -> Json {
@@ -51,8 +71,33 @@ fn result(result: &RunResult) -> Json {
         let settings = run.settings.iter().map(|(name, value)| (name.clone(), json!(value)));
         object.insert("settings".into(), Json::Object(settings.collect()));
     }
-    object.insert("verdicts".into(), result.verdicts.iter().map(|(o, v)| verdict(o, v)).collect());
+    let verdicts = result.verdicts.iter().map(|(oracle, given)| verdict(result, oracle, given));
+    object.insert("verdicts".into(), verdicts.collect());
+    object.insert("observed".into(), result.observed.iter().map(observed).collect());
+    if let Some(agreement) = result.compared.agreement() {
+        object.insert("expectation".into(), expectation(&result.compared, agreement));
+    }
     Json::Object(object)
+}
+
+fn observed(observed: &Observed) -> Json {
+    json!({
+        "anomaly": observed.anomaly.name(),
+        "explained": observed.anomaly.explained(),
+        "claimed": observed.promise.name(),
+        "claim_url": observed.url,
+        "because": observed.because,
+    })
+}
+
+/// What the header of the case says about the place of the run, held against it.
+fn expectation(compared: &Comparison, agreement: Agreement) -> Json {
+    let remark = |remark: &Remark| json!({"agreement": remark.agreement.name(), "sentence": remark.sentence});
+    json!({
+        "agreement": agreement.name(),
+        "announced": compared.announced,
+        "remarks": compared.remarks.iter().map(remark).collect::<Json>(),
+    })
 }
 
 /// Product, version and, where there is one, variant.
@@ -180,8 +225,8 @@ fn ending(ending: &Ending) -> Json {
     }
 }
 
-fn verdict(oracle: &str, verdict: &Verdict) -> Json {
-    match verdict {
+fn verdict(result: &RunResult, oracle: &str, verdict: &Verdict) -> Json {
+    let mut told = match verdict {
         Verdict::Pass => json!({"oracle": oracle, "verdict": "pass"}),
         Verdict::Violation { anomaly, because } => json!({
             "oracle": oracle, "verdict": "violation", "anomaly": anomaly, "because": because,
@@ -192,7 +237,11 @@ fn verdict(oracle: &str, verdict: &Verdict) -> Json {
         Verdict::Undecided { reason } => {
             json!({"oracle": oracle, "verdict": "undecided", "reason": reason})
         }
+    };
+    if let Some(covers) = result.covered_by(oracle) {
+        told["covers"] = json!(covers.name());
     }
+    told
 }
 
 fn table(rows: &Rows) -> Json {

@@ -1,29 +1,36 @@
 //! Runs as JUnit XML for continuous integration.
 //!
 //! Idea: a suite is a target at a level, a test is a case (and, where it was repeated, which
-//! repeat). A violation is a failure; a lost connection is an error; everything else, also a run
-//! that no oracle could decide, has not failed. The whole text form is in `system-out`.
+//! repeat). A violation that the case does not announce is a failure, and so is what came out
+//! otherwise than the case says; a lost connection is an error, and so is a case that could not be
+//! run; everything else, also a run that no oracle could decide, has not failed. The whole text
+//! form is in `system-out`.
 //! Source: the schema that Jenkins and GitLab read, where a test has at most one failure or error.
 //! A violation goes first, so that it is never hidden behind the crash that may have come with it.
 //! Blind spot: XML 1.0 cannot hold control characters at all; they are shown as escapes.
 
 use std::fmt::Write;
 
-use anchorite_model::{Ending, ErrorClass, Outcome, Run, Verdict};
+use anchorite_judge::Agreement;
+use anchorite_model::{Ending, ErrorClass, Level, Outcome, Run, Verdict};
 
 use crate::fold::numbered;
 use crate::result::level_label;
-use crate::{Glyphs, RunResult, Style, TextOptions, text};
+use crate::{Glyphs, RunFailure, RunResult, Runs, Style, TextOptions, text};
 
 /// The width of the text in `system-out`: what the web pages of CI systems show without scrolling.
 const SYSTEM_OUT_WIDTH: usize = 120;
 
+/// The type of a failure where something came out otherwise than the case says.
+const EXPECTATION: &str = "expectation";
+
 /// The results as a JUnit document.
-pub fn junit(results: &[RunResult]) -> String {
-    let tests: Vec<Test<'_>> = results
-        .iter()
-        .zip(numbered(results))
+pub fn junit<'a>(runs: impl Into<Runs<'a>>) -> String {
+    let runs = runs.into();
+    let judged = runs.results.iter().zip(numbered(runs.results));
+    let tests: Vec<Test<'_>> = judged
         .map(|(result, (repeat, of))| Test::of(result, repeat, of))
+        .chain(runs.failures.iter().map(Test::not_run))
         .collect();
     let mut suites: Vec<(String, Vec<&Test<'_>>)> = Vec::new();
     for test in &tests {
@@ -44,7 +51,8 @@ pub fn junit(results: &[RunResult]) -> String {
 }
 
 struct Test<'a> {
-    result: &'a RunResult,
+    /// `None` for a case that could not be run.
+    result: Option<&'a RunResult>,
     suite: String,
     name: String,
     end: End,
@@ -55,7 +63,7 @@ struct Test<'a> {
 enum End {
     Passed,
     Failed { kind: String, message: String, because: String },
-    Broken { message: String },
+    Broken { kind: &'static str, message: String },
 }
 
 impl<'a> Test<'a> {
@@ -63,11 +71,22 @@ impl<'a> Test<'a> {
         let run = &result.run;
         let name = &run.case.name;
         Self {
-            result,
+            result: Some(result),
             suite: format!("{}, {}", run.target, level_label(run)),
             name: if of == 1 { name.clone() } else { format!("{name} #{repeat}") },
             end: end(result),
             micros: run.events.iter().map(|event| event.at_us).max().unwrap_or(0),
+        }
+    }
+
+    fn not_run(failure: &'a RunFailure) -> Self {
+        let level = failure.level.map_or("default", Level::name);
+        Self {
+            result: None,
+            suite: format!("{}, {level}", failure.target),
+            name: failure.case.clone(),
+            end: End::Broken { kind: "not-run", message: failure.message.clone() },
+            micros: 0,
         }
     }
 
@@ -84,15 +103,17 @@ impl<'a> Test<'a> {
                 *out += &format!("      <failure type=\"{kind}\" message=\"{message}\">");
                 *out += &format!("{}</failure>\n", escaped_text(because));
             }
-            End::Broken { message } => {
+            End::Broken { kind, message } => {
                 let message = escaped(message);
-                *out += &format!("      <error type=\"connection-lost\" message=\"{message}\"/>\n");
+                *out += &format!("      <error type=\"{kind}\" message=\"{message}\"/>\n");
             }
         }
         let options =
             TextOptions { width: SYSTEM_OUT_WIDTH, style: Style::Plain, glyphs: Glyphs::Unicode };
-        let told = text(std::slice::from_ref(self.result), &options);
-        *out += &format!("      <system-out>{}</system-out>\n", escaped_text(&told));
+        if let Some(result) = self.result {
+            let told = text(std::slice::from_ref(result), &options);
+            *out += &format!("      <system-out>{}</system-out>\n", escaped_text(&told));
+        }
         *out += "    </testcase>\n";
     }
 }
@@ -102,10 +123,18 @@ fn end(result: &RunResult) -> End {
     let mut kinds = Vec::new();
     let mut reasons = Vec::new();
     for (oracle, verdict) in &result.verdicts {
-        if let Verdict::Violation { anomaly, because } = verdict {
+        if let Verdict::Violation { anomaly, because } = verdict
+            && !result.compared.announced
+        {
             messages.push(format!("{oracle}: {anomaly}"));
             kinds.push(anomaly.clone());
             reasons.extend(because.iter().map(|sentence| format!("{oracle}: {sentence}\n")));
+        }
+    }
+    for remark in &result.compared.remarks {
+        if remark.agreement == Agreement::Differs {
+            messages.push(remark.sentence.clone());
+            kinds.push(EXPECTATION.to_owned());
         }
     }
     if let Some(kind) = kinds.first() {
@@ -113,7 +142,7 @@ fn end(result: &RunResult) -> End {
         return End::Failed { kind, message, because: reasons.concat() };
     }
     match lost(&result.run) {
-        Some(message) => End::Broken { message },
+        Some(message) => End::Broken { kind: "connection-lost", message },
         None => End::Passed,
     }
 }

@@ -10,6 +10,7 @@
 //! Blind spot: the forms for people cut long cells and many rows. JSON cuts nothing.
 
 mod blame;
+mod brief;
 mod columns;
 mod escape;
 pub mod export;
@@ -20,6 +21,8 @@ mod json;
 mod junit;
 mod markdown;
 mod markup;
+mod matrix;
+mod opinion;
 pub mod probe;
 mod result;
 mod story;
@@ -35,6 +38,6 @@ mod wrap;
 pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
-pub use result::RunResult;
+pub use result::{RunFailure, RunResult, Runs};
 pub use style::{Glyphs, Style};
 pub use text::{TextOptions, text};

@@ -12,26 +12,34 @@
 
 use anchorite_model::{Case, Ending, Rows, Run, Verdict};
 
-use crate::RunResult;
 use crate::blame::blame_of_verdicts;
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
 use crate::markup::{code, fenced, link, plain};
+use crate::opinion::{Opinion, observed_told, remark_told};
 use crate::result::{blocking_label, level_groups, level_label, session_names};
 use crate::story::{Item, Tone, answer_items, error_items, never_answered, tell};
 use crate::summary::summary;
 use crate::table::cell;
 use crate::tuples::tuples;
+use crate::{RunFailure, RunResult, Runs, matrix};
 
 /// The results as Markdown. `script` gives the text of a case that repeats it.
-pub fn markdown(results: &[RunResult], script: &dyn Fn(&Case) -> String) -> String {
+pub fn markdown<'a>(runs: impl Into<Runs<'a>>, script: &dyn Fn(&Case) -> String) -> String {
+    let runs = runs.into();
     let mut reports = Vec::new();
-    for repeats in fold(results) {
+    for repeats in fold(runs.results) {
         for (i, outcomes) in repeats.outcomes.iter().enumerate() {
-            reports.push(report(&repeats, i, outcomes, script));
+            if !runs.brief || outcomes.result.is_bad() {
+                reports.push(report(&repeats, i, outcomes, script));
+            }
         }
     }
-    if results.len() != 1 {
-        reports.push(format!("{}\n", plain(&summary(results))));
+    for RunFailure { case, target, message, .. } in runs.failures {
+        let target = plain(&target.to_string());
+        reports.push(format!("{} on {target}: **{}**\n", code(case), plain(message)));
+    }
+    if runs.results.len() != 1 || !runs.failures.is_empty() {
+        reports.push(format!("{}{}\n", matrix::markdown(&runs), plain(&summary(&runs))));
     }
     reports.join("\n---\n\n")
 }
@@ -73,7 +81,8 @@ fn report(
     if let Ending::TargetLost(how) = &run.ending {
         out += &format!("\n**The server was lost**: {}\n", plain(how));
     }
-    verdicts(&one.result.verdicts, &mut out);
+    verdicts(one.result, &mut out);
+    opinions(one.result, &mut out);
     out
 }
 
@@ -167,23 +176,36 @@ fn checks(run: &Run, out: &mut String) {
     }
 }
 
-fn verdicts(verdicts: &[(String, Verdict)], out: &mut String) {
-    if verdicts.is_empty() {
+fn verdicts(result: &RunResult, out: &mut String) {
+    if result.verdicts.is_empty() {
         return;
     }
     *out += "\n## Verdicts\n\n";
-    for (oracle, verdict) in verdicts {
-        let (what, because) = match verdict {
-            Verdict::Pass => ("pass".to_owned(), &[][..]),
-            Verdict::Violation { anomaly, because } => {
-                (format!("**violation**: {}", plain(anomaly)), because.as_slice())
-            }
-            Verdict::Allowed { exception, because } => {
-                (format!("allowed: {}", plain(exception)), because.as_slice())
-            }
-            Verdict::Undecided { reason } => (format!("undecided: {}", plain(reason)), &[][..]),
+    for (oracle, verdict) in &result.verdicts {
+        let Opinion { word, what, covers, because } = Opinion::of(result, oracle, verdict);
+        let word = match verdict {
+            Verdict::Violation { .. } => "**violation**",
+            _ => word,
         };
-        *out += &format!("- {}: {what}\n", plain(oracle));
+        let colon = if what.is_empty() { "" } else { ": " };
+        let space = if covers.is_empty() { "" } else { " " };
+        *out += &format!("- {}: {word}{colon}{}{space}{covers}\n", plain(oracle), plain(what));
         because.iter().for_each(|sentence| *out += &format!("  - {}\n", plain(sentence)));
+    }
+}
+
+fn opinions(result: &RunResult, out: &mut String) {
+    if !result.observed.is_empty() {
+        *out += "\n## Observed\n\n";
+    }
+    for observed in &result.observed {
+        *out += &format!("- {}\n", plain(&observed_told(observed)));
+        observed.because.iter().for_each(|sentence| *out += &format!("  - {}\n", plain(sentence)));
+    }
+    if !result.compared.remarks.is_empty() {
+        *out += "\n## Compared with the case\n\n";
+    }
+    for remark in &result.compared.remarks {
+        *out += &format!("- {}\n", plain(&remark_told(remark)));
     }
 }

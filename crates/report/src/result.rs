@@ -1,22 +1,106 @@
-//! One run with what the oracles say about it, and the labels that every form shows the same way.
+//! Runs with what is said about them, and the labels that every form shows the same way.
 //!
 //! Assumption: a session index may point nowhere (a run made by hand), and a report still comes
 //! out.
 
-use anchorite_model::{Blocker, BlockingKnowledge, Level, Run, SessionIndex, Verdict};
+use std::time::Duration;
 
-/// A run and its verdicts: what a report is made of.
+use anchorite_judge::{Agreement, Comparison, Covers, Observed};
+use anchorite_model::{
+    Blocker, BlockingKnowledge, Ending, Level, Run, SessionIndex, TargetInfo, Verdict,
+};
+
+/// A run with all that is said about it: what a report is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunResult {
     /// What happened.
     pub run: Run,
     /// The oracles' names with what each says; empty where none judged the run.
     pub verdicts: Vec<(String, Verdict)>,
+    /// What the oracles have looked at, by their names.
+    pub covers: Vec<(String, Covers)>,
+    /// The run held against the header of its case.
+    pub compared: Comparison,
+    /// The classic anomalies that its rows prove.
+    pub observed: Vec<Observed>,
 }
 
 impl From<Run> for RunResult {
     fn from(run: Run) -> Self {
-        Self { run, verdicts: Vec::new() }
+        Self {
+            run,
+            verdicts: Vec::new(),
+            covers: Vec::new(),
+            compared: Comparison::default(),
+            observed: Vec::new(),
+        }
+    }
+}
+
+impl RunResult {
+    /// What the oracle of this name has looked at.
+    pub fn covered_by(&self, oracle: &str) -> Option<Covers> {
+        self.covers.iter().find(|(name, _)| name == oracle).map(|(_, covers)| *covers)
+    }
+
+    /// Whether there is a violation that the case does not announce.
+    pub fn is_violation(&self) -> bool {
+        let is_violation = |verdict: &Verdict| matches!(verdict, Verdict::Violation { .. });
+        !self.compared.announced && self.verdicts.iter().any(|(_, verdict)| is_violation(verdict))
+    }
+
+    /// Whether something came out otherwise than the case says.
+    pub fn differs(&self) -> bool {
+        self.compared.agreement() == Some(Agreement::Differs)
+    }
+
+    /// Whether this needs somebody's attention: news, a difference, or a server that was lost.
+    pub fn is_bad(&self) -> bool {
+        self.is_violation() || self.differs() || self.run.ending != Ending::Complete
+    }
+}
+
+/// A case that could not be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFailure {
+    /// The case's name.
+    pub case: String,
+    /// Where.
+    pub target: TargetInfo,
+    /// At which level, if one was asked for.
+    pub level: Option<Level>,
+    /// Why.
+    pub message: String,
+}
+
+/// Everything that one call of the command ran.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Runs<'a> {
+    /// The runs, in the order of the files.
+    pub results: &'a [RunResult],
+    /// The cases that could not be run.
+    pub failures: &'a [RunFailure],
+    /// How long it took.
+    pub elapsed: Option<Duration>,
+    /// Whether runs that need nobody's attention are told in a line.
+    pub brief: bool,
+}
+
+impl<'a> From<&'a [RunResult]> for Runs<'a> {
+    fn from(results: &'a [RunResult]) -> Self {
+        Self { results, ..Self::default() }
+    }
+}
+
+impl<'a> From<&'a Vec<RunResult>> for Runs<'a> {
+    fn from(results: &'a Vec<RunResult>) -> Self {
+        results.as_slice().into()
+    }
+}
+
+impl<'a, const N: usize> From<&'a [RunResult; N]> for Runs<'a> {
+    fn from(results: &'a [RunResult; N]) -> Self {
+        results.as_slice().into()
     }
 }
 

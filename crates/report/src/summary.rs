@@ -5,15 +5,20 @@
 
 use std::collections::BTreeSet;
 
+use anchorite_judge::Agreement;
 use anchorite_model::{Ending, ErrorClass, Outcome, Verdict};
 
-use crate::RunResult;
 use crate::result::{counted, level_label};
+use crate::{RunResult, Runs};
 
 /// One sentence about all results.
-pub(crate) fn summary(results: &[RunResult]) -> String {
+pub(crate) fn summary(runs: &Runs<'_>) -> String {
+    let results = runs.results;
     if results.is_empty() {
-        return "nothing was run".to_owned();
+        return match runs.failures.len() {
+            0 => "nothing was run".to_owned(),
+            some => format!("nothing was run: {} failed", counted(some, "case", "cases")),
+        };
     }
     let distinct = |key: &dyn Fn(&RunResult) -> String| {
         results.iter().map(key).collect::<BTreeSet<String>>().len()
@@ -27,7 +32,27 @@ pub(crate) fn summary(results: &[RunResult]) -> String {
     )];
     parts.push(happened(results));
     parts.extend(judged(results));
+    parts.extend(compared(results));
+    if !runs.failures.is_empty() {
+        parts.push(format!("{} not run", runs.failures.len()));
+    }
+    parts.extend(runs.elapsed.map(|elapsed| format!("{:.1} s", elapsed.as_secs_f64())));
     parts.join("; ")
+}
+
+/// How many runs came out as their cases say.
+fn compared(results: &[RunResult]) -> Option<String> {
+    let count = |wanted: Agreement| {
+        results.iter().filter(|result| result.compared.agreement() == Some(wanted)).count()
+    };
+    let parts = [
+        (count(Agreement::AsExpected), "as expected"),
+        (count(Agreement::Differs), "otherwise than expected"),
+        (count(Agreement::OtherVersion), "on releases that were not measured"),
+    ];
+    let told = parts.into_iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(count, what)| format!("{count} {what}")).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 fn happened(results: &[RunResult]) -> String {
@@ -69,9 +94,11 @@ fn judged(results: &[RunResult]) -> Option<String> {
     let verdicts: Vec<&Verdict> =
         results.iter().flat_map(|result| result.verdicts.iter().map(|(_, v)| v)).collect();
     let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|v| wanted(v)).count();
+    let known = results.iter().filter(|result| result.compared.announced).count();
+    let known = if known == 0 { String::new() } else { format!(" (announced in {known})") };
     (!verdicts.is_empty()).then(|| {
         format!(
-            "{} pass, {} violation, {} allowed, {} undecided",
+            "{} pass, {} violation{known}, {} allowed, {} undecided",
             count(|v| matches!(v, Verdict::Pass)),
             count(|v| matches!(v, Verdict::Violation { .. })),
             count(|v| matches!(v, Verdict::Allowed { .. })),

@@ -8,9 +8,8 @@
 //! than it.
 //! Blind spot: setup and teardown are not shown; they are in the file that was run.
 
-use anchorite_model::{BlockingKnowledge, Ending, Rows, Run, Verdict};
+use anchorite_model::{BlockingKnowledge, Ending, Rows, Run};
 
-use crate::RunResult;
 use crate::blame::{Blame, blame_of_verdicts};
 use crate::columns::{COLUMN_WIDTH_MAX, COLUMN_WIDTH_MIN, Draw, schedule};
 use crate::escape::{visible, visible_lines};
@@ -21,6 +20,7 @@ use crate::style::{Glyphs, Ink, Line, Style};
 use crate::summary::summary;
 use crate::table::table;
 use crate::wrap::{width, wrap, wrap_before};
+use crate::{Runs, brief, matrix};
 
 /// Nothing is laid out narrower than this.
 pub(crate) const WIDTH_MIN: usize = 40;
@@ -45,24 +45,31 @@ pub struct TextOptions {
 }
 
 /// The results as text.
-pub fn text(results: &[RunResult], options: &TextOptions) -> String {
+pub fn text<'a>(runs: impl Into<Runs<'a>>, options: &TextOptions) -> String {
+    let runs = runs.into();
     let page = Page::new(options);
     let mut lines = Vec::new();
-    for repeats in fold(results) {
+    if runs.brief {
+        lines.extend(brief::lines(runs.results, &page));
+    }
+    for repeats in fold(runs.results) {
         for (i, outcomes) in repeats.outcomes.iter().enumerate() {
-            if !lines.is_empty() {
-                lines.push(Line::default());
-                lines.push(Line::of(Ink::Faint, page.glyphs.heavy().repeat(page.prose)));
+            if runs.brief && !outcomes.result.is_bad() {
+                continue;
             }
+            page.rule(&mut lines);
             page.result(&repeats, i, outcomes, &mut lines);
         }
     }
-    if results.len() != 1 {
-        if !lines.is_empty() {
-            lines.push(Line::default());
-            lines.push(Line::of(Ink::Faint, page.glyphs.heavy().repeat(page.prose)));
-        }
-        lines.extend(prose(Ink::Title, &summary(results), page.prose));
+    for failure in runs.failures {
+        page.rule(&mut lines);
+        let told = format!("{} on {}: {}", failure.case, failure.target, failure.message);
+        lines.extend(prose(Ink::Bad, &visible(&told), page.prose));
+    }
+    if runs.results.len() != 1 || !runs.failures.is_empty() {
+        page.rule(&mut lines);
+        lines.extend(matrix::lines(&runs, &page));
+        lines.extend(prose(Ink::Title, &summary(&runs), page.prose));
     }
     paint(&lines, options.style)
 }
@@ -96,6 +103,14 @@ impl Page {
         }
     }
 
+    /// A rule between two things.
+    fn rule(&self, out: &mut Vec<Line>) {
+        if !out.is_empty() {
+            out.push(Line::default());
+            out.push(Line::of(Ink::Faint, self.glyphs.heavy().repeat(self.prose)));
+        }
+    }
+
     fn result(&self, all: &Repeats<'_>, index: usize, one: &Outcomes<'_>, out: &mut Vec<Line>) {
         let run = &one.result.run;
         self.header(run, out);
@@ -117,7 +132,8 @@ impl Page {
             section("The server was lost", out);
             self.indented(Ink::Bad, &visible(how), out);
         }
-        self.verdicts(&one.result.verdicts, out);
+        self.verdicts(one.result, out);
+        self.opinions(one.result, out);
     }
 
     fn header(&self, run: &Run, out: &mut Vec<Line>) {
@@ -215,36 +231,6 @@ impl Page {
             let scene = Scene { part: Part::Aside, guilty: false, n: 0, session: 0, sql, items };
             let lines = self.lines(&scene, self.width - INDENT);
             out.extend(lines.iter().map(|line| line.indented(INDENT)));
-        }
-    }
-
-    fn verdicts(&self, verdicts: &[(String, Verdict)], out: &mut Vec<Line>) {
-        if verdicts.is_empty() {
-            return;
-        }
-        section("Verdicts", out);
-        let widest = verdicts.iter().map(|(oracle, _)| width(&visible(oracle))).max().unwrap_or(0);
-        for (oracle, verdict) in verdicts {
-            let (ink, what, because) = match verdict {
-                Verdict::Pass => (Ink::Good, "pass".to_owned(), &[][..]),
-                Verdict::Violation { anomaly, because } => {
-                    (Ink::Bad, format!("VIOLATION: {anomaly}"), because.as_slice())
-                }
-                Verdict::Allowed { exception, because } => {
-                    (Ink::Plain, format!("allowed: {exception}"), because.as_slice())
-                }
-                Verdict::Undecided { reason } => {
-                    (Ink::Warning, format!("undecided: {reason}"), &[][..])
-                }
-            };
-            let oracle = visible(oracle);
-            let gap = " ".repeat(widest - width(&oracle) + INDENT);
-            self.indented(ink, &format!("{oracle}{gap}{}", visible(&what)), out);
-            for sentence in because {
-                for piece in wrap(&visible(sentence), self.prose - 2 * INDENT, INDENT) {
-                    out.push(Line::of(Ink::Plain, piece).indented(2 * INDENT));
-                }
-            }
         }
     }
 

@@ -76,3 +76,20 @@ fn integers_are_numbers_only_where_every_reader_keeps_them() {
                     \"-170141183460469231731687303715884105728\"]";
     assert_eq!(row, expected);
 }
+
+#[test]
+fn expectations_coverage_and_what_was_observed() {
+    let results = samples::regression();
+    let document = parsed(&results);
+    let results = &document["results"];
+    assert_eq!(results[0]["expectation"]["agreement"], "as expected");
+    assert_eq!(results[0]["expectation"]["announced"], true);
+    assert_eq!(results[1]["expectation"]["agreement"], "other version");
+    assert_eq!(results[1]["verdicts"][0]["covers"], "writes");
+    assert_eq!(results[1]["observed"][0]["anomaly"], "P4");
+    assert_eq!(results[1]["observed"][0]["claimed"], "possible");
+    let remark = &results[2]["expectation"]["remarks"][1];
+    assert_eq!(remark["agreement"], "differs");
+    assert_eq!(remark["sentence"], "expected final-state violation, got pass");
+    assert!(results[3].get("expectation").is_none());
+}

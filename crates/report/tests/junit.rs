@@ -3,7 +3,7 @@
 mod samples;
 
 use anchorite_model::Verdict;
-use anchorite_report::{RunResult, junit};
+use anchorite_report::{RunResult, Runs, junit};
 use roxmltree::{Document, Node};
 
 fn test_cases<'a>(document: &'a Document<'_>) -> Vec<Node<'a, 'a>> {
@@ -19,7 +19,7 @@ fn suites_are_targets_at_levels_and_tests_are_cases() {
     let undecided = Verdict::Undecided { reason: "no claim".to_owned() };
     let results = [
         samples::judged(),
-        RunResult { run: samples::deadlock(), verdicts: vec![("views".to_owned(), undecided)] },
+        RunResult { verdicts: vec![("views".to_owned(), undecided)], ..samples::deadlock().into() },
         samples::server_lost().into(),
         samples::deadlock().into(),
     ];
@@ -47,4 +47,36 @@ fn a_violation_goes_before_a_lost_connection() {
     let failure = child(&test, "failure").expect("a failure");
     assert_eq!(failure.attribute("type"), Some("lost update"));
     assert!(child(&test, "error").is_none());
+}
+
+#[test]
+fn what_the_case_announces_has_not_failed_and_what_differs_has() {
+    let results = samples::regression();
+    let failures = [samples::not_run()];
+    let runs = Runs { results: &results, failures: &failures, ..Runs::default() };
+    let document = junit(runs);
+    let parsed = Document::parse(&document).expect("well-formed");
+    let tests = parsed.descendants().filter(|node| node.has_tag_name("testcase"));
+    let ends: Vec<(String, String)> = tests
+        .map(|test| {
+            let end = test
+                .children()
+                .find(|node| ["failure", "error"].map(|n| node.has_tag_name(n)).contains(&true));
+            let told = end.map(|end| {
+                format!("{} {}", end.tag_name().name(), end.attribute("message").unwrap_or(""))
+            });
+            (test.attribute("name").unwrap_or("").to_owned(), told.unwrap_or_default())
+        })
+        .collect();
+    let expected = [
+        ("announced", ""),
+        ("elsewhere", ""),
+        (
+            "differs",
+            "failure measured on 15.18: shows; here on 15.18: does not; expected final-state violation, got pass",
+        ),
+        ("news", "failure final-state: lost update"),
+        ("no-table", "error set-up failed"),
+    ];
+    assert_eq!(ends, expected.map(|(name, told)| (name.to_owned(), told.to_owned())));
 }

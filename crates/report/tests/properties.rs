@@ -3,11 +3,13 @@
 
 mod samples;
 
+use anchorite_claims::{Anomaly, Promise};
+use anchorite_judge::{Agreement, Comparison, Observed, Remark};
 use anchorite_model::{
     Answer, Blocker, DbError, Ending, ErrorClass, Event, Notice, Outcome, Product, Rows, Run,
     Value, Verdict,
 };
-use anchorite_report::{Glyphs, RunResult, Style, TextOptions, json, junit, markdown, text};
+use anchorite_report::{Glyphs, RunResult, Runs, Style, TextOptions, json, junit, markdown, text};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -166,8 +168,28 @@ fn any_results() -> impl Strategy<Value = Vec<RunResult>> {
             .prop_map(|(anomaly, because)| Verdict::Violation { anomaly, because }),
         any_text().prop_map(|reason| Verdict::Undecided { reason }),
     ];
-    let result = (any_run(), vec((any_text(), verdict), 0..3))
-        .prop_map(|(run, verdicts)| RunResult { run, verdicts });
+    let agreement = prop_oneof![
+        Just(Agreement::AsExpected),
+        Just(Agreement::Differs),
+        Just(Agreement::OtherVersion)
+    ];
+    let remark =
+        (agreement, any_text()).prop_map(|(agreement, sentence)| Remark { agreement, sentence });
+    let compared = (vec(remark, 0..3), any::<bool>())
+        .prop_map(|(remarks, announced)| Comparison { remarks, announced });
+    let observed = vec(any_text(), 1..3).prop_map(|because| Observed {
+        anomaly: Anomaly::P4,
+        promise: Promise::Prevented,
+        url: Some("https://example.org/".to_owned()),
+        because,
+    });
+    let result = (any_run(), vec((any_text(), verdict), 0..3), compared, vec(observed, 0..2))
+        .prop_map(|(run, verdicts, compared, observed)| RunResult {
+            verdicts,
+            compared,
+            observed,
+            ..run.into()
+        });
     vec(result, 0..3)
 }
 
@@ -188,13 +210,16 @@ proptest! {
     fn plain_text_fits_and_steers_no_terminal(results in any_results(), width in 40..200_usize) {
         for glyphs in [Glyphs::Unicode, Glyphs::Ascii] {
             let options = TextOptions { width, style: Style::Plain, glyphs };
-            let told = text(&results, &options);
-            for line in told.lines() {
-                prop_assert!(line.width() <= width, "{} > {width}: {line:?}", line.width());
-                prop_assert_eq!(line.trim_end_matches(' '), line);
+            for brief in [false, true] {
+                let runs = Runs { brief, ..Runs::from(&results) };
+                let told = text(runs, &options);
+                for line in told.lines() {
+                    prop_assert!(line.width() <= width, "{} > {width}: {line:?}", line.width());
+                    prop_assert_eq!(line.trim_end_matches(' '), line);
+                }
+                prop_assert!(!told.chars().any(|c| c.is_control() && c != '\n'));
+                prop_assert_eq!(told, text(runs, &options), "the same twice");
             }
-            prop_assert!(!told.chars().any(|c| c.is_control() && c != '\n'));
-            prop_assert_eq!(told, text(&results, &options), "the same twice");
         }
     }
 

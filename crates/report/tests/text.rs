@@ -2,8 +2,10 @@
 
 mod samples;
 
+use std::time::Duration;
+
 use anchorite_model::{Run, Value};
-use anchorite_report::{Glyphs, RunResult, Style, TextOptions, text};
+use anchorite_report::{Glyphs, RunResult, Runs, Style, TextOptions, text};
 
 fn drawn(results: &[RunResult], width: usize, glyphs: Glyphs) -> String {
     text(results, &TextOptions { width, style: Style::Plain, glyphs })
@@ -100,6 +102,16 @@ fn repeats_that_differ_are_counted() {
         samples::lost_update().into(),
     ];
     insta::assert_snapshot!(drawn(&results, 100, Glyphs::Unicode));
+}
+
+#[test]
+fn a_regression_run_tells_what_differs_in_full() {
+    let results = samples::regression();
+    let failures = [samples::not_run()];
+    let elapsed = Some(Duration::from_millis(12_345));
+    let runs = Runs { results: &results, failures: &failures, elapsed, brief: true };
+    let options = TextOptions { width: 100, style: Style::Plain, glyphs: Glyphs::Unicode };
+    insta::assert_snapshot!(text(runs, &options));
 }
 
 #[test]

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use anchorite_claims::Claims;
 use anchorite_generate::case;
 use anchorite_hunt::Trial;
-use anchorite_model::Verdict;
 use anchorite_report::RunResult;
 use anchorite_stage::{Asking, FreshTables, RunOptions};
 use anchorite_target::Target;
@@ -76,11 +75,7 @@ fn hold(
     for level in levels {
         let mut fresh = FreshTables { target, options: RunOptions { level, ..options.clone() } };
         let tried = trial.hold(&mut fresh, case, level)?;
-        let strictly =
-            |verdict: Verdict| if arguments.strict { verdict.strictly() } else { verdict };
-        let verdicts =
-            tried.judgements.into_iter().map(|said| (said.oracle, strictly(said.verdict)));
-        results.push(RunResult { verdicts: verdicts.collect(), run: tried.run });
+        results.push(run::judged(tried, &trial));
     }
     Ok(results)
 }

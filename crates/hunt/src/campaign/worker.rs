@@ -204,7 +204,7 @@ impl Campaign<'_> {
 /// The run as Markdown.
 fn seen(tried: &Tried) -> String {
     let verdicts = tried.judgements.iter().map(|said| (said.oracle.clone(), said.verdict.clone()));
-    let result = RunResult { run: tried.run.clone(), verdicts: verdicts.collect() };
+    let result = RunResult { verdicts: verdicts.collect(), ..tried.run.clone().into() };
     markdown(&[result], &Case::to_text)
 }
 

@@ -3,7 +3,7 @@
 //! Idea: a measurement belongs to the releases that it was made on, whatever a distribution serves today. So a
 //! release with all its numbers (`postgres 15.18`) is a measurement, and everything else is a range that is true by
 //! documentation: every version (`postgres`), `since 6.6.0`, `before 11.6.2`. The first numbers alone (`postgres 15`)
-//! would be neither, and are refused.
+//! are a measurement on some release of the series: nobody can say on which, so it is told and never held to.
 
 use std::iter::Peekable;
 
@@ -37,18 +37,12 @@ impl Versions {
     }
 
     /// Reads the words up to the first that is no part of it: `15.18 17.11`, `since 6.6.0 before 8.5.0`, or nothing.
-    pub(crate) fn parse<'a, I>(product: Product, words: &mut Peekable<I>) -> Result<Self, String>
+    pub(crate) fn parse<'a, I>(words: &mut Peekable<I>) -> Result<Self, String>
     where
         I: Iterator<Item = &'a str>,
     {
         let mut releases = Vec::new();
         while let Some(version) = words.peek().and_then(|word| word.parse::<Version>().ok()) {
-            if !version.is_release(product) {
-                return Err(format!(
-                    "{product} {version} is no release: expected all the numbers of the version that was measured, or \
-                     since VERSION or before VERSION for what is documented"
-                ));
-            }
             releases.push(version);
             words.next();
         }
@@ -89,7 +83,7 @@ impl Place {
         let mut words = text.split_whitespace().peekable();
         let product = words.next().ok_or("expected a product, versions and levels")?;
         let product = product.parse::<Product>().map_err(|error| error.to_string())?;
-        let versions = Versions::parse(product, &mut words)?;
+        let versions = Versions::parse(&mut words)?;
         let words: Vec<&str> = words.collect();
         let levels = match words.as_slice() {
             [] => {

@@ -32,5 +32,5 @@ pub fn hostile() -> RunResult {
     run.notes = lines(&[NASTY]);
     run.ending = Ending::TargetLost(NASTY.to_owned());
     let verdict = Verdict::Violation { anomaly: NASTY.to_owned(), because: lines(&[NASTY]) };
-    RunResult { run, verdicts: vec![(NASTY.to_owned(), verdict)] }
+    RunResult { verdicts: vec![(NASTY.to_owned(), verdict)], ..run.into() }
 }

@@ -8,10 +8,12 @@ pub mod finding;
 pub mod hostile;
 pub mod shapes;
 
+use anchorite_claims::{Anomaly, Promise};
+use anchorite_judge::{Agreement, Comparison, Covers, Observed, Remark};
 use anchorite_model::{
     Blocker, BlockingKnowledge, Ending, ErrorClass, Level, Product, Run, Value, Verdict,
 };
-use anchorite_report::RunResult;
+use anchorite_report::{RunFailure, RunResult};
 
 use build::{affected, error, in_order, lines, notice, ok, returned, rows, run, tagged, text};
 
@@ -54,6 +56,47 @@ pub fn lost_update() -> Run {
         rows(&["id", "balance"], vec![vec![Value::Int(1), Value::Int(120)]]),
     )];
     run
+}
+
+/// A case that could not be run.
+pub fn not_run() -> RunFailure {
+    let Run { target, level, .. } = lost_update();
+    RunFailure { case: "no-table".to_owned(), target, level, message: "set-up failed".to_owned() }
+}
+
+/// Runs of a regression: as announced, on another release, otherwise than measured, and news.
+pub fn regression() -> [RunResult; 4] {
+    let named = |name: &str, verdict: Verdict, remarks: &[(Agreement, &str)]| {
+        let mut result = RunResult::from(lost_update());
+        name.clone_into(&mut result.run.case.name);
+        let is_violation = matches!(verdict, Verdict::Violation { .. });
+        result.verdicts = vec![("final-state".to_owned(), verdict)];
+        result.covers = vec![("final-state".to_owned(), Covers::Writes)];
+        let remark = |(agreement, sentence): &(Agreement, &str)| Remark {
+            agreement: *agreement,
+            sentence: (*sentence).to_owned(),
+        };
+        let announced = is_violation && !remarks.is_empty();
+        result.compared = Comparison { remarks: remarks.iter().map(remark).collect(), announced };
+        result
+    };
+    let violation =
+        || Verdict::Violation { anomaly: "lost update".to_owned(), because: Vec::new() };
+    let shows = [(Agreement::AsExpected, "shows, as measured on 15.18")];
+    let other = "measured on 15.18: shows; here on 15.20: does not";
+    let gone = [
+        (Agreement::Differs, "measured on 15.18: shows; here on 15.18: does not"),
+        (Agreement::Differs, "expected final-state violation, got pass"),
+    ];
+    let mut elsewhere = named("elsewhere", Verdict::Pass, &[(Agreement::OtherVersion, other)]);
+    elsewhere.observed = vec![Observed {
+        anomaly: Anomaly::P4,
+        promise: Promise::Possible,
+        url: Some("https://example.org/levels".to_owned()),
+        because: lines(&["t1 and t2 both read row 1 as (1, 100), and both then wrote it"]),
+    }];
+    let announced = named("announced", violation(), &shows);
+    [announced, elsewhere, named("differs", Verdict::Pass, &gone), named("news", violation(), &[])]
 }
 
 /// The same with what oracles would say.

@@ -1,0 +1,197 @@
+//! Cases on targets: what is to run, several at once if asked for, in an order that does not depend on who is quicker.
+//!
+//! Idea: a regression run is a list of jobs, a case at a level. Each has a schema of its own, so they do not meet. A case
+//! that cannot be set up on a target does not end a run of many: it is a failure among the results.
+//! Blind spot: what a whole server shares. Cases that take advisory locks, or wait for everybody's transactions (CREATE
+//! INDEX CONCURRENTLY, DEFERRABLE), meet other cases that run at the same time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anchorite_claims::Claims;
+use anchorite_hunt::{Trial, Tried};
+use anchorite_judge::{Oracle, compare, covers, readable};
+use anchorite_model::{Case, Level};
+use anchorite_report::{RunFailure, RunResult};
+use anchorite_stage::{FreshTables, RunOptions, StageError};
+use anchorite_target::Target;
+
+use super::RunArgs;
+use crate::exit::BadInput;
+use crate::files::Script;
+use crate::interrupt::Interrupt;
+use crate::levels::chosen;
+use crate::login::Login;
+use crate::output::tell;
+use crate::targets::OpenTarget;
+
+/// So many skipped cases of a target are named one by one.
+const SKIPPED_NAMED_MAX: usize = 5;
+
+/// What one call of the command has to do.
+pub struct Errand<'a> {
+    pub arguments: &'a RunArgs,
+    pub scripts: &'a [Script],
+    pub oracles: Vec<Oracle>,
+    pub options: RunOptions,
+    pub login: Login,
+    pub interrupt: Interrupt,
+}
+
+/// What came of it so far.
+#[derive(Default)]
+pub struct Done {
+    pub results: Vec<RunResult>,
+    pub failures: Vec<RunFailure>,
+}
+
+/// A case at a level.
+struct Job<'c> {
+    case: &'c Case,
+    level: Option<Level>,
+}
+
+type Outcome = Result<RunResult, StageError>;
+
+impl Errand<'_> {
+    /// Runs every case on every target; what is done is kept, also where it ends in an error.
+    pub fn run_cases(&self, done: &mut Done) -> anyhow::Result<()> {
+        let cases: Vec<Case> = self.scripts.iter().flat_map(Script::cases).collect();
+        for case in &cases {
+            readable(case).map_err(|error| BadInput(error.to_string()))?;
+        }
+        for on in &self.arguments.on {
+            let open = OpenTarget::open(on, &self.login)?;
+            let target = open.target.as_ref();
+            let jobs = self.jobs(target, &cases)?;
+            self.interrupt.attend(|| self.work(target, &jobs, cases.len() > 1, done))?;
+        }
+        Ok(())
+    }
+
+    /// What is to run on a target, in order.
+    fn jobs<'c>(&self, target: &dyn Target, cases: &'c [Case]) -> anyhow::Result<Vec<Job<'c>>> {
+        let levels = chosen(&self.arguments.level, target)?;
+        let info = target.info();
+        let mut jobs = Vec::new();
+        let mut skipped = Vec::new();
+        for case in cases {
+            if !case.header.targets.is_empty() && !case.header.targets.contains(&info.product) {
+                let targets: Vec<&str> = case.header.targets.iter().map(|p| p.name()).collect();
+                skipped.push(format!("{} is for {}", case.name, targets.join(", ")));
+                continue;
+            }
+            let lacking = lacking_level(case, target).filter(|_| cases.len() > 1);
+            for level in &levels {
+                match lacking.filter(|_| level.is_none()) {
+                    Some(own) => skipped.push(format!("{} needs {own}", case.name)),
+                    None => {
+                        let repeats = 0..self.arguments.repeat;
+                        jobs.extend(repeats.map(|_| Job { case, level: *level }));
+                    }
+                }
+            }
+        }
+        if skipped.len() > SKIPPED_NAMED_MAX {
+            tell(&format!("skipped on {info}: {} cases that are not for it", skipped.len()));
+        } else {
+            skipped.iter().for_each(|why| tell(&format!("skipped on {info}: {why}")));
+        }
+        Ok(jobs)
+    }
+
+    /// Runs the jobs, as many at once as asked for. With `goes_on`, a case that cannot be set up is a failure among the
+    /// results; every other error ends the work.
+    fn work(
+        &self,
+        target: &dyn Target,
+        jobs: &[Job<'_>],
+        goes_on: bool,
+        done: &mut Done,
+    ) -> anyhow::Result<()> {
+        let outcomes = self.outcomes(target, jobs, goes_on);
+        for (job, outcome) in jobs.iter().zip(outcomes) {
+            match outcome {
+                // Not begun, because another one has failed.
+                None => {}
+                Some(Ok(result)) => done.results.push(result),
+                Some(Err(error)) if goes_on && is_of_the_case(&error) => {
+                    let case = job.case.name.clone();
+                    let level = job.level.or(job.case.header.level);
+                    let (target, message) = (target.info().clone(), error.to_string());
+                    done.failures.push(RunFailure { case, target, level, message });
+                }
+                Some(Err(error)) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn outcomes(
+        &self,
+        target: &dyn Target,
+        jobs: &[Job<'_>],
+        goes_on: bool,
+    ) -> Vec<Option<Outcome>> {
+        let next = AtomicUsize::new(0);
+        let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::default()).collect();
+        let worker = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = jobs.get(index) else { break };
+                let outcome = self.try_case(target, job);
+                if matches!(&outcome, Err(error) if !(goes_on && is_of_the_case(error))) {
+                    next.store(jobs.len(), Ordering::Relaxed);
+                }
+                *outcomes[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers = self.arguments.jobs.get().min(jobs.len());
+            (1..workers).for_each(|_| drop(scope.spawn(worker)));
+            worker();
+        });
+        let unlocked = |outcome: Mutex<Option<Outcome>>| {
+            outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+        };
+        outcomes.into_iter().map(unlocked).collect()
+    }
+
+    fn try_case(&self, target: &dyn Target, job: &Job<'_>) -> Outcome {
+        let options = RunOptions { level: job.level, ..self.options.clone() };
+        let claims = Claims::for_target(target.info());
+        let trial = Trial { claims, oracles: &self.oracles, strict: self.arguments.strict };
+        let mut fresh = FreshTables { target, options };
+        let tried = trial.hold(&mut fresh, job.case, job.level)?;
+        Ok(judged(tried, &trial))
+    }
+}
+
+/// A run with all that is said about it.
+pub fn judged(tried: Tried, trial: &Trial<'_>) -> RunResult {
+    let Tried { run, judgements, .. } = tried;
+    // A header that cannot be read was refused before anything ran.
+    let compared = compare(&run, &judgements).unwrap_or_default();
+    let looked_at = trial.oracles.iter().zip(&judgements).filter_map(|(oracle, judged)| {
+        let covered = covers(*oracle, &judged.verdict, &run, trial.claims)?;
+        Some((judged.oracle.clone(), covered))
+    });
+    let covers = looked_at.collect();
+    let verdicts = judgements.into_iter().map(|judgement| {
+        let verdict = if trial.strict { judgement.verdict.strictly() } else { judgement.verdict };
+        (judgement.oracle, verdict)
+    });
+    let verdicts = verdicts.collect();
+    RunResult { verdicts, covers, compared, ..run.into() }
+}
+
+/// Whether an error says something about the case and nothing about the target.
+const fn is_of_the_case(error: &StageError) -> bool {
+    matches!(error, StageError::Setup { .. })
+}
+
+/// A level that the case names and the target does not have.
+fn lacking_level(case: &Case, target: &dyn Target) -> Option<Level> {
+    let mut named = (0..case.sessions.len()).filter_map(|session| case.level_of(session));
+    named.find(|level| !target.levels().contains(level))
+}
