@@ -48,7 +48,7 @@ pub struct HuntSummary {
     pub findings: Vec<FindingLine>,
     /// Known issues of these targets that no case showed although their own case was run.
     pub known_gone: Vec<String>,
-    /// Where those were measured before, in words, by their names (`measured on 15.18: shows; here on 15.20: does not`).
+    /// Where those were measured before, in words, by name (`measured on 15.18: shows; here on 15.20: does not`).
     pub known_gone_because: BTreeMap<String, String>,
     /// How often a server crashed or was lost.
     pub servers_lost: u64,

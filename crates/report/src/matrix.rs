@@ -1,8 +1,8 @@
 //! The table under several results: case by level, one table per target.
 //!
-//! Idea: what people scroll down to. A cell is the worst verdict of its place, with a sign for whether the case says the
-//! same: so a regression stands out among hundreds of runs. Where there are several targets each has its own table,
-//! which fits a terminal.
+//! Idea: what people scroll down to. A cell is the worst verdict of its place, with a sign for whether the case says
+//! the same: so a regression stands out among hundreds of runs. Where there are several targets each has its own
+//! table, which fits a terminal.
 
 use anchorite_judge::Agreement;
 use anchorite_model::{Ending, Level, Verdict};
@@ -256,7 +256,7 @@ pub(crate) fn markdown(runs: &Runs<'_>) -> String {
             let told =
                 |cell: &Option<Cell>| cell.map_or(String::new(), |c| c.told(Glyphs::Unicode));
             let cells: Vec<String> =
-                [plain(name)].into_iter().chain(cells.iter().map(|cell| told(cell))).collect();
+                [plain(name)].into_iter().chain(cells.iter().map(told)).collect();
             out += &row(cells.iter().map(|cell| cell.trim()));
         }
         out += "\n";

@@ -1,8 +1,8 @@
 //! Known issues that are known no longer: an entry's own case is run once where the entry says that it shows.
 //!
-//! What was measured belongs to the releases that it was measured on (`-- manifests:`, `-- absent:` in the header of the
-//! entry's case). A release on which it was measured to be absent is no news; on one that nobody measured, the
-//! hunt tells both.
+//! What was measured belongs to the releases that it was measured on (`-- manifests:`, `-- absent:` in the header of
+//! the entry's case). A release on which it was measured to be absent is no news; on one that nobody measured, the hunt
+//! tells both.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ struct Gone {
 }
 
 impl Campaign<'_> {
-    /// The names of the known issues that should show on a target of this hunt, and do not at any of its levels; and what
-    /// was measured of them before.
+    /// The names of the known issues that should show on a target of this hunt, and do not at any of its levels; and
+    /// what was measured of them before.
     pub(super) fn known_gone(&self, stop: &Stop) -> (Vec<String>, BTreeMap<String, String>) {
         let mut names = Vec::new();
         let mut because = BTreeMap::new();
