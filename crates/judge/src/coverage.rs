@@ -1,8 +1,8 @@
 //! What a verdict is about.
 //!
-//! Idea: "pass" of an oracle that does not look at reads says nothing about reads, and must not sound as if it did. What
-//! the final-state oracle looks at is decided by what the level promises ([`ReadPlace`]), so it can be said beside each
-//! verdict.
+//! Idea: "pass" of an oracle that does not look at reads says nothing about reads, and must not sound as if it did.
+//! What the final-state oracle looks at is decided by what the level promises ([`ReadPlace`]), so it can be said beside
+//! each verdict.
 
 use anchorite_claims::{Claims, ReadPlace};
 use anchorite_model::{Run, Verdict};

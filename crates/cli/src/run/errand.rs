@@ -1,7 +1,7 @@
 //! Cases on targets: what is to run, several at once if asked for, in an order that does not depend on who is quicker.
 //!
-//! Idea: a regression run is a list of jobs, a case at a level. Each has a schema of its own, so they do not meet. A case
-//! that cannot be set up on a target does not end a run of many: it is a failure among the results.
+//! Idea: a regression run is a list of jobs, a case at a level. Each has a schema of its own, so they do not meet. A
+//! case that cannot be set up on a target does not end a run of many: it is a failure among the results.
 //! Blind spot: what a whole server shares. Cases that take advisory locks, or wait for everybody's transactions (CREATE
 //! INDEX CONCURRENTLY, DEFERRABLE), meet other cases that run at the same time.
 

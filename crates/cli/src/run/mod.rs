@@ -134,8 +134,8 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(exit.into())
 }
 
-/// What the results come to as a whole. A violation that its own case announces is known; one that is announced and does
-/// not come on the very release that was measured is news, too.
+/// What the results come to as a whole. A violation that its own case announces is known; one that is announced and
+/// does not come on the very release that was measured is news, too.
 pub fn exit_for(results: &[RunResult]) -> Exit {
     let mut verdicts =
         results.iter().flat_map(|result| result.verdicts.iter().map(|(_, v)| v)).peekable();
