@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anchorite_model::{DbError, Ending, ErrorClass, Event, Outcome, Rows, Run, SessionIndex};
 use anchorite_target::{
-    Reply, Schema, Session, SessionOptions, Watcher, execute, read_table, wait_readable,
+    Reply, Schema, Session, SessionOptions, Watcher, execute, heed, read_table, wait_readable,
 };
 
 use crate::cast::Stage;
@@ -136,6 +136,7 @@ impl Stage<'_> {
     /// Leaves nothing behind when the run cannot go on: open transactions end with their connections, but not what
     /// waits for a lock elsewhere or is prepared.
     fn abandon(&mut self) {
+        let _unheeded = heed(None);
         for player in self.players.iter_mut().filter(|player| !player.lost) {
             if player.pending.is_some() {
                 player.session.cancel();

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anchorite_model::{Case, DbError, Ending, Level, Run};
-use anchorite_target::{Target, TargetError, Turn};
+use anchorite_target::{Target, TargetError, Turn, heed};
 
 use cast::{Cast, Stage};
 use ending::{Remains, read_final_state};
@@ -111,8 +111,23 @@ fn await_turn(
 
 /// Runs one case on a schema of its own.
 pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
-    let _turn = await_turn(target, options)?;
-    run_in_turn(target, case, options)
+    heeding(options, || {
+        let _turn = await_turn(target, options)?;
+        run_in_turn(target, case, options)
+    })
+}
+
+/// Does something that an interrupt ends early. What came of it then is not the truth: statements of our own, which
+/// read the final state for instance, may have failed because of it.
+fn heeding<T>(
+    options: &RunOptions,
+    work: impl FnOnce() -> Result<T, StageError>,
+) -> Result<T, StageError> {
+    options.check_interrupt()?;
+    let _heeding = heed(Some(&options.interrupt));
+    let result = work();
+    options.check_interrupt()?;
+    result
 }
 
 /// The same for who has the turn already.

@@ -11,7 +11,7 @@ mod support;
 
 use std::path::Path;
 
-use anchorite_model::{Case, Level, Product, Run};
+use anchorite_model::{Case, Level, Outcome, Product, Run};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
 use anchorite_target::{Target, open};
 use support::servers;
@@ -46,17 +46,29 @@ fn cases(folder: &str, target: &dyn Target) -> Vec<Case> {
         let products = &case.header.targets;
         products.is_empty() || products.contains(&target.info().product)
     };
-    // There two waiters on one row may overtake each other: any order is right.
-    let is_free =
-        |case: &Case| case.name == "two-waiters" && target.info().product == Product::Postgres;
+    let is_free = |case: &Case| match target.info().product {
+        // There two waiters on one row may overtake each other: any order is right.
+        Product::Postgres => case.name == "two-waiters",
+        // There victims are drawn by lot.
+        Product::Cockroach => case.name.starts_with("deadlock"),
+        _ => false,
+    };
     files.iter().map(read).filter(|case| is_for(case) && !is_free(case)).collect()
 }
 
-/// A run without what differs between any two runs: the clock, names of schemas.
+/// A run without what differs between any two runs: the clock, names of schemas; and without the settings, which an
+/// arena does not ask for.
 fn essence(run: &Run) -> String {
     let mut run = run.clone();
+    run.settings.clear();
     for event in &mut run.events {
         event.at_us = 0;
+        // There a retry error tells times and ids.
+        if let (Product::Cockroach, Outcome::Error(error)) =
+            (run.target.product, &mut event.outcome)
+        {
+            error.message.clear();
+        }
     }
     let text = format!("{run:#?}");
     let mut rest = text.as_str();

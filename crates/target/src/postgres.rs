@@ -21,7 +21,7 @@ use crate::pg_wire::PgConnection;
 use crate::socket::{Card, come_closer};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
-    Wait, Watcher, execute, settings,
+    Wait, Watcher, execute, heed, settings,
 };
 
 /// Longest time for a statement of our own (creating schemas, reading settings).
@@ -225,6 +225,7 @@ impl Schema for PgSchema {
 
 impl Drop for PgSchema {
     fn drop(&mut self) {
+        let _unheeded = heed(None);
         if let Ok(connection) = dial(&self.endpoint, &[]) {
             let _ = pg_marked::drop_schema(&mut PgSession::new(connection), &self.name);
         }

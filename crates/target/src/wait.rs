@@ -1,6 +1,13 @@
 //! Waiting for answers with a limit: the one place where this crate waits.
+//!
+//! Every wait also ends when somebody interrupts the command. Who runs cases says which flag to heed ([`heed`]), once
+//! for all that its thread does; whoever tidies up heeds none. A statement that is interrupted is cancelled.
 
+use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anchorite_model::{Answer, DbError};
@@ -11,12 +18,56 @@ use crate::{Reply, Session};
 /// How long one wait lasts at most before the session is polled again.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Waits until one of the descriptors is readable, the time is over, or a signal arrives.
+/// A statement that is cancelled because of an interrupt gets this long to end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+thread_local! {
+    /// The flag that ends the waits of this thread.
+    static HEEDED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// The waits of this thread end when the flag is raised, until the guard is dropped. `None`: they only end by their
+/// limits, for who tidies up after an interrupt.
+#[must_use = "the flag is heeded until the guard is dropped"]
+pub fn heed(interrupt: Option<&Arc<AtomicBool>>) -> Heeding {
+    Heeding { before: HEEDED.replace(interrupt.cloned()), of_this_thread: PhantomData }
+}
+
+/// While it lives a flag is heeded; afterwards the one before.
+#[derive(Debug)]
+pub struct Heeding {
+    before: Option<Arc<AtomicBool>>,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Heeding {
+    fn drop(&mut self) {
+        HEEDED.set(self.before.take());
+    }
+}
+
+/// Whether the flag that this thread heeds is raised.
+pub(crate) fn is_interrupted() -> bool {
+    HEEDED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
+}
+
+/// What a wait that was interrupted ends with, in words.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// Waits until one of the descriptors is readable, the time is over, or somebody interrupts. A signal may end it
+/// early: the caller polls and looks at its own conditions anyway.
 pub fn wait_readable(fds: &[BorrowedFd<'_>], limit: Duration) {
     let mut polled: Vec<PollFd<'_>> =
         fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-    // An interrupted wait is a short wait: the caller polls and looks at its own conditions anyway.
-    let _ = poll(&mut polled, Some(&timespec(limit)));
+    let mut left = limit;
+    loop {
+        let slice = left.min(SLICE);
+        let is_over = poll(&mut polled, Some(&timespec(slice))) != Ok(0);
+        left -= slice;
+        if is_over || left.is_zero() || is_interrupted() {
+            return;
+        }
+    }
 }
 
 /// Submits a statement and waits for its answer; after `limit` it is cancelled.
@@ -33,6 +84,9 @@ pub fn await_answer(session: &mut dyn Session, sql: &str, limit: Duration) -> Re
         if let Some(reply) = session.poll() {
             return reply;
         }
+        if is_interrupted() {
+            return last_words(session);
+        }
         let elapsed = start.elapsed();
         if elapsed >= limit && !cancelled {
             session.cancel();
@@ -47,6 +101,24 @@ pub fn await_answer(session: &mut dyn Session, sql: &str, limit: Duration) -> Re
             None => wait_readable(&[], Duration::from_millis(1)),
         }
     }
+}
+
+/// Cancels a statement that nobody wants to wait for any more, so that it is not in the way of tidying up.
+fn last_words(session: &mut dyn Session) -> Reply {
+    let _unheeded = heed(None);
+    session.cancel();
+    let begun = Instant::now();
+    while begun.elapsed() < LAST_WORDS {
+        if let Some(reply) = session.poll() {
+            return reply;
+        }
+        match session.fd() {
+            Some(fd) => wait_readable(&[fd], SLICE),
+            None => wait_readable(&[], Duration::from_millis(1)),
+        }
+    }
+    let message = INTERRUPTED.to_owned();
+    Err(DbError { code: "anchorite".to_owned(), message, ..DbError::default() })
 }
 
 /// Executes statements of our own, in one round trip where the session can, and up to the first error.
@@ -75,5 +147,58 @@ fn timespec(limit: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: limit.subsec_nanos().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ConnectionId;
+
+    /// Answers nothing until it is cancelled.
+    #[derive(Default)]
+    struct Mute {
+        is_cancelled: bool,
+    }
+
+    impl Session for Mute {
+        fn id(&self) -> ConnectionId {
+            1
+        }
+
+        fn submit(&mut self, _sql: &str) {}
+
+        fn poll(&mut self) -> Option<Reply> {
+            self.is_cancelled.then(|| Err(DbError::default()))
+        }
+
+        fn fd(&self) -> Option<BorrowedFd<'_>> {
+            None
+        }
+
+        fn cancel(&mut self) {
+            assert!(!is_interrupted(), "who cancels is not to be interrupted");
+            self.is_cancelled = true;
+        }
+    }
+
+    #[test]
+    fn a_raised_flag_ends_the_waits_of_its_thread_until_it_is_not_heeded_any_more() {
+        let flag = Arc::new(AtomicBool::new(true));
+        let long = Duration::from_secs(3600);
+        let begun = Instant::now();
+        let heeding = heed(Some(&flag));
+        let mut session = Mute::default();
+        assert!(execute(&mut session, "SELECT 1", long).is_err() && session.is_cancelled);
+        wait_readable(&[], long);
+        assert!(begun.elapsed() < long);
+        {
+            let _unheeded = heed(None);
+            assert!(!is_interrupted());
+        }
+        assert!(is_interrupted());
+        assert!(std::thread::spawn(|| !is_interrupted()).join().expect("no panic"));
+        drop(heeding);
+        assert!(!is_interrupted());
     }
 }

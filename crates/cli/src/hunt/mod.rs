@@ -60,7 +60,8 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
         (None, None) => random_seed()?,
     };
     let login = arguments.login.read(&interrupt)?;
-    let (quarries, written, block) = open_quarries(arguments, &login, campaign.as_ref(), seed)?;
+    let past = (campaign.as_ref(), seed);
+    let (quarries, written, block) = open_quarries(arguments, &login, past, &interrupt)?;
     let (store, past) = open_store(arguments, campaign, seed, written)?;
     let options = HuntOptions {
         jobs: arguments.jobs(),
@@ -173,8 +174,8 @@ type Opened = (Vec<Quarry<'static>>, Vec<CampaignTarget>, u64);
 fn open_quarries(
     arguments: &HuntArgs,
     login: &Login,
-    campaign: Option<&Campaign>,
-    seed: u64,
+    (campaign, seed): (Option<&Campaign>, u64),
+    interrupt: &Interrupt,
 ) -> anyhow::Result<Opened> {
     let names: Vec<String> = match campaign {
         _ if !arguments.on.is_empty() => arguments.on.clone(),
@@ -198,7 +199,7 @@ fn open_quarries(
                 let file = arguments.out.clone().unwrap_or_default().join("campaign.json");
                 (recipe::remembered(info.product, &past.recipe, &file)?, past.recipe.clone())
             }
-            None => recipe::make(target.as_ref(), weights.as_ref())?,
+            None => recipe::make(target.as_ref(), weights.as_ref(), interrupt)?,
         };
         block = block.min(recipe.group());
         let on = without_password(name);

@@ -4,6 +4,7 @@
 //! does not ask again.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anchorite_generate::{Recipe, Support, Weights};
 use anchorite_hunt::learn::{Learnt, learn};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::learnt;
 use crate::exit::BadInput;
+use crate::interrupt::Interrupt;
 use crate::output::tell;
 
 /// A recipe as it stands in a campaign's file.
@@ -48,14 +50,18 @@ impl WeightsFile {
 pub fn make(
     target: &dyn Target,
     weights: Option<&WeightsFile>,
+    interrupt: &Interrupt,
 ) -> anyhow::Result<(Recipe, serde_json::Value)> {
     let product = target.info().product;
-    let mut fresh = FreshTables { target, options: RunOptions::default() };
+    let flag = Arc::clone(&interrupt.flag);
+    let options = RunOptions { interrupt: flag, ..RunOptions::default() };
+    let mut fresh = FreshTables { target, options };
     let support = match learnt::recall(target.info()) {
         Some(support) => support,
         None => {
-            let Learnt { support, unsure } =
-                learn(&mut fresh, product).context("while its dialect was learnt")?;
+            let Learnt { support, unsure } = interrupt
+                .attend(|| learn(&mut fresh, product))
+                .context("while its dialect was learnt")?;
             if unsure.is_empty() {
                 learnt::keep(target.info(), &support);
             } else {

@@ -33,7 +33,7 @@ pub fn run(arguments: &HuntArgs, seed: u64, number: u64) -> anyhow::Result<ExitC
     for name in on {
         let open = OpenTarget::open(name, &login)?;
         let target = open.target.as_ref();
-        let (recipe, _) = recipe::make(target, weights.as_ref())?;
+        let (recipe, _) = recipe::make(target, weights.as_ref(), &interrupt)?;
         let case = case(&recipe, seed, number);
         if arguments.format == Format::Text {
             let head = format!("-- case {number} of seed {seed} for {}\n", target.info());

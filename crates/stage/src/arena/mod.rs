@@ -31,7 +31,7 @@ use self::quarters::{Quarters, arrive};
 use crate::cast::Stage;
 use crate::ending::{Remains, read_final_state};
 use crate::player::Player;
-use crate::{RunOptions, Runner, StageError, await_turn, run_in_turn};
+use crate::{RunOptions, Runner, StageError, await_turn, heeding, run_in_turn};
 
 /// Runs cases on kept tables and sessions.
 pub struct Arena<'t> {
@@ -44,8 +44,10 @@ pub struct Arena<'t> {
 impl<'t> Arena<'t> {
     /// Opens the first table set; `options.level` is the caller's of [`Runner::run`].
     pub fn new(target: &'t dyn Target, options: RunOptions) -> Result<Self, StageError> {
-        let _turn = await_turn(target, &options)?;
-        let quarters = Quarters::open(target, &options)?;
+        let quarters = heeding(&options, || {
+            let _turn = await_turn(target, &options)?;
+            Ok(Quarters::open(target, &options)?)
+        })?;
         let reader = Reader::new(Dialect::of(target.info().product));
         Ok(Self { target, options, reader, quarters: Some(quarters) })
     }
@@ -134,13 +136,21 @@ impl<'t> Arena<'t> {
 impl Runner for Arena<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
         self.options.level = level;
-        let _turn = await_turn(self.target, &self.options)?;
-        match self.reader.plan(case) {
-            Some(plan) => match self.perform_serial(case, &plan)? {
-                Some(run) => Ok(run),
-                None => self.run_tame(case, &plan),
-            },
-            None => run_in_turn(self.target, case, &self.options),
+        let options = self.options.clone();
+        let ended = heeding(&options, || {
+            let _turn = await_turn(self.target, &options)?;
+            match self.reader.plan(case) {
+                Some(plan) => match self.perform_serial(case, &plan)? {
+                    Some(run) => Ok(run),
+                    None => self.run_tame(case, &plan),
+                },
+                None => run_in_turn(self.target, case, &options),
+            }
+        });
+        if matches!(ended, Err(StageError::Interrupted)) {
+            // What was kept may be in any state.
+            self.quarters = None;
         }
+        ended
     }
 }

@@ -25,7 +25,7 @@ use crate::pg_session::PgSession;
 use crate::postgres::{dial, read_back};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Turn,
-    Upkeep, Watcher, execute, settings,
+    Upkeep, Watcher, execute, heed, settings,
 };
 
 /// Longest time for a statement of our own; dropping a database is slow here.
@@ -117,17 +117,17 @@ impl Target for Cockroach {
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
         let name = Mark::next().to_string();
         let create = format!("CREATE DATABASE {name}");
-        execute(&mut admin, &create, HOUSEKEEPING_LIMIT).map_err(|error| TargetError::Prepare {
-            target: self.info.to_string(),
-            reason: error.message,
-        })?;
-        Ok(Box::new(CockroachSchema {
+        // Before it is there: what was created in spite of an error is dropped with this.
+        let schema = CockroachSchema {
             admin: self.endpoint.clone(),
             endpoint: Endpoint { database: name, ..self.endpoint.clone() },
             info: self.info.clone(),
             levels: self.levels.clone(),
             has_cluster_locks: self.has_cluster_locks,
-        }))
+        };
+        let created = execute(&mut admin, &create, HOUSEKEEPING_LIMIT);
+        created.map_err(|error| schema.cannot_prepare(error))?;
+        Ok(Box::new(schema))
     }
 
     fn marked(&self) -> Result<Vec<Marked>, TargetError> {
@@ -219,6 +219,7 @@ impl Schema for CockroachSchema {
 
 impl Drop for CockroachSchema {
     fn drop(&mut self) {
+        let _unheeded = heed(None);
         if let Ok(connection) = dial(&self.admin, &[]) {
             let name = &self.endpoint.database;
             let _ = pg_marked::drop_cascading(&mut PgSession::new(connection), name);

@@ -10,17 +10,19 @@ use super::{CONTROL_LIMIT, Server, marked, text};
 use crate::mark::Mark;
 use crate::mysql_wire::Connection;
 use crate::{
-    OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Watcher, execute, settings,
+    OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Watcher, execute, heed,
+    settings,
 };
 
 pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetError> {
+    // A connection that is given up in the middle of this would leave a database behind.
+    let _unheeded = heed(None);
     let name = Mark::next().to_string();
     let mut control = Connection::open(&server.endpoint)?;
-    control
-        .query(&format!("CREATE DATABASE {name}"), CONTROL_LIMIT)
-        .map_err(|error| server.cannot_prepare(error))?;
+    let create = format!("CREATE DATABASE {name}");
     let schema =
         FamilySchema { server: Arc::clone(server), name, open: OpenConnections::default() };
+    control.query(&create, CONTROL_LIMIT).map_err(|error| server.cannot_prepare(error))?;
     Ok(Box::new(schema))
 }
 
@@ -101,6 +103,7 @@ impl Schema for FamilySchema {
 /// instance, the name tells the next command whose it was.
 impl Drop for FamilySchema {
     fn drop(&mut self) {
+        let _unheeded = heed(None);
         let Ok(mut control) = Connection::open(&self.server.endpoint) else { return };
         let left = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = marked::drop_database(&self.server, &mut control, &self.name, left);

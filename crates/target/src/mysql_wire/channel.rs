@@ -13,7 +13,7 @@ use mysql_common::proto::codec::PacketCodec;
 
 use crate::endpoint::Endpoint;
 use crate::socket::Socket;
-use crate::wait_readable;
+use crate::wait::{INTERRUPTED, is_interrupted, wait_readable};
 
 /// The largest packet that the protocol allows at all.
 const PACKET_BYTES_MAX: usize = 1 << 30;
@@ -121,6 +121,9 @@ impl Channel {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
+            }
+            if is_interrupted() {
+                return Err(io::Error::other(INTERRUPTED));
             }
             wait_readable(&[self.fd()], left);
         }

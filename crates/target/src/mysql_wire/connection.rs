@@ -15,8 +15,9 @@ use super::ServerError;
 use super::channel::Channel;
 use super::handshake;
 use super::response::Response;
+use crate::TargetError;
 use crate::endpoint::Endpoint;
-use crate::{TargetError, wait_readable};
+use crate::wait::{INTERRUPTED, is_interrupted, wait_readable};
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
@@ -164,6 +165,8 @@ impl Connection {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 self.lost = Some(format!("no answer within {} ms", limit.as_millis()));
+            } else if is_interrupted() {
+                self.lost = Some(INTERRUPTED.to_owned());
             } else {
                 wait_readable(&[self.fd()], left);
             }

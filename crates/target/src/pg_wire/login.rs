@@ -15,7 +15,7 @@ use super::{PgConnection, message_of};
 use crate::endpoint::Endpoint;
 use crate::socket::Socket;
 use crate::tls::{Refusal, SslMode, Wish, negotiate};
-use crate::wait::wait_readable;
+use crate::wait::{INTERRUPTED, is_interrupted, wait_readable};
 
 /// Longest time for opening a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
@@ -196,6 +196,9 @@ fn wait_until(socket: &Socket, deadline: Instant) -> io::Result<()> {
     if left.is_zero() {
         let message = format!("no answer within {} s", CONNECT_LIMIT.as_secs());
         return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+    }
+    if is_interrupted() {
+        return Err(io::Error::other(INTERRUPTED));
     }
     wait_readable(&[socket.fd()], left);
     Ok(())

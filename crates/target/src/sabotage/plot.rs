@@ -14,6 +14,7 @@ use super::Sabotage;
 use super::book::Book;
 use super::place::Place;
 use super::reads::Past;
+use crate::wait::is_interrupted;
 use crate::{ConnectionId, Reply, Session, SessionOptions, Watcher, read_table, wait_readable};
 
 /// A session of the case: its wrapper and the saboteur use it in turns.
@@ -157,12 +158,13 @@ impl Plot {
                 return reply;
             }
             let elapsed = start.elapsed();
-            let overdue = elapsed >= LIMIT || self.is_waiting(place, session, elapsed);
+            let overdue =
+                elapsed >= LIMIT || is_interrupted() || self.is_waiting(place, session, elapsed);
             if overdue && !cancelled {
                 session.cancel();
                 cancelled = true;
             }
-            if elapsed >= LIMIT + LIMIT {
+            if elapsed >= LIMIT + LIMIT || (cancelled && is_interrupted()) {
                 return Err(DbError::connection_lost("the saboteur got no answer"));
             }
             match session.fd() {

@@ -12,7 +12,7 @@ use bytes::BytesMut;
 use rustls::ClientConnection;
 
 use super::client::{Client, explain};
-use crate::wait::{wait_readable, wait_writable};
+use crate::wait::{INTERRUPTED, is_interrupted, wait_readable, wait_writable};
 
 /// How long a single wait for room in the socket's buffer lasts.
 const WRITE_SLICE: Duration = Duration::from_millis(50);
@@ -64,6 +64,9 @@ impl Encryption {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {
                     return Err(io::ErrorKind::TimedOut.into());
+                }
+                if is_interrupted() {
+                    return Err(io::Error::other(INTERRUPTED));
                 }
                 wait_readable(&[stream.as_fd()], left);
             }
