@@ -62,7 +62,7 @@ pub fn run(arguments: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-/// The findings that can be read, with their files, in the order of their names.
+/// The findings that can be read, with their files: the new ones first, else in the order of their names.
 fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
     let place = folder.join("findings");
     let failed = |error: std::io::Error| {
@@ -74,19 +74,17 @@ fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
         folders.push(entry.map_err(failed)?.path());
     }
     folders.sort();
-    let mut read = (Vec::new(), Vec::new());
+    let mut read = Vec::new();
     for path in folders.into_iter().map(|folder| folder.join("finding.json")) {
         match finding_file(&path) {
-            Ok(finding) => {
-                read.0.push(path);
-                read.1.push(finding);
-            }
+            Ok(finding) => read.push((path, finding)),
             // Half-written folders of a killed hunt have no finding in them.
             Err(_) if !path.exists() => {}
             Err(error) => complain(&error.to_string()),
         }
     }
-    Ok(read)
+    read.sort_by(|(_, a), (_, b)| a.known.cmp(&b.known));
+    Ok(read.into_iter().unzip())
 }
 
 /// How many suspects nobody has looked at yet.

@@ -69,4 +69,15 @@ fn shows_again(finding: &Path, url: &str) {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}:\n{said}");
         assert!(said.contains("VIOLATION"), "{arguments:?}:\n{said}");
     }
+    // A title that tells what happens, and the settings of the server.
+    let title = report.lines().next().expect("a title");
+    assert!(
+        ["DELETE ", "UPDATE ", "INSERT ", "REPLACE ", "SELECT "]
+            .iter()
+            .any(|word| title.contains(word)),
+        "{title}"
+    );
+    assert!(report.contains("- Settings: "), "{report}");
+    let picture = fs::read_to_string(finding.join("lanes.svg")).expect("a picture");
+    assert!(picture.contains("class=\"guilty\""), "{picture}");
 }

@@ -47,7 +47,7 @@ impl Finding {
         self.as_it_ran(&self.original)
     }
 
-    /// The case with the level of its sessions and the products that understand it in its header.
+    /// The case with the level of its sessions and the products that may understand it in its header.
     fn as_it_ran(&self, case: &Case) -> Case {
         let mut case = case.clone();
         let mut levels = self.run.sessions.iter().map(|session| session.level);
@@ -60,7 +60,8 @@ impl Finding {
         }
         // A crash may leave no sessions behind.
         case.header.level = case.header.level.or(self.run.level);
-        if case.header.targets.is_empty() {
+        // The generator writes for one product what others of its family mostly understand.
+        if case.header.targets.is_empty() || matches!(self.origin, Origin::Generated { .. }) {
             case.header.targets = speakers(self.run.target.product).to_vec();
         }
         if case.header.title.is_none() && !self.title.is_empty() {

@@ -10,8 +10,7 @@ use crate::result::counted;
 use crate::style::{Ink, Line};
 use crate::text::{INDENT, Page, paint, prose};
 
-/// The list: each finding with the file that it was read from, new ones first. `waiting` is how many suspects lie
-/// beside them.
+/// The list: each finding with the file that it was read from. `waiting` is how many suspects lie beside them.
 pub fn overview(
     summary: Option<&HuntSummary>,
     findings: &[(&Finding, &str)],
@@ -22,8 +21,6 @@ pub fn overview(
     let all: Vec<&Finding> = findings.iter().map(|(finding, _)| *finding).collect();
     let heading = capital(&Found::among(&all, waiting).told());
     let mut out = vec![Line::of(Ink::Title, heading)];
-    let mut findings = findings.to_vec();
-    findings.sort_by(|(a, _), (b, _)| a.known.cmp(&b.known));
     if let Some(summary) = summary {
         let told = summary.places.iter().map(hunt::place_told);
         for sentence in told.chain(hunt::told_in_sentences(summary)) {

@@ -6,7 +6,7 @@
 
 use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
 
-use super::{many, told_in_sentences};
+use super::{Found, capital, many, told_in_sentences};
 use crate::finding::anomaly_told;
 use crate::junit::{escaped, escaped_text};
 
@@ -69,7 +69,8 @@ impl<'a> Suite<'a> {
             *out += &format!("    <testcase name=\"hunt at {level}\" classname=\"{class}\"/>\n");
         }
         self.findings.iter().for_each(|line| finding(line, &class, out));
-        let told = told_in_sentences(summary).join("\n");
+        let found = format!("{}.", capital(&Found::of(summary).told()));
+        let told = [told_in_sentences(summary), vec![found]].concat().join("\n");
         *out += &format!("    <system-out>{}</system-out>\n", escaped_text(&told));
         *out += "  </testsuite>\n";
     }

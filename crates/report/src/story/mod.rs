@@ -124,6 +124,9 @@ pub(crate) fn tell<'a>(run: &'a Run, blame: Option<&Blame>) -> Vec<Scene<'a>> {
             }
         }
         outcome_items(run, event, waited, &mut items);
+        if let [Item::Remark(Tone::Aside, sent), Item::Remark(Tone::Answer, short)] = &items[..] {
+            items = vec![Item::Remark(Tone::Answer, format!("{sent}: {short}"))];
+        }
         if matches!(event.outcome, Outcome::Blocked { .. }) {
             waiting.insert(event.n);
         }

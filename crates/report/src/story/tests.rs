@@ -66,11 +66,8 @@ fn a_queued_statement_stands_in_its_turn_and_where_it_was_sent() {
     assert_eq!((scenes[2].part, &scenes[2].items), (Part::Queued, &vec![queued(2)]));
     assert_eq!(scenes[3].part, Part::Queued);
     let remark = |tone, text: &str| Item::Remark(tone, text.to_owned());
-    let sent = [
-        remark(Tone::Aside, "sent"),
-        remark(Tone::Wrong, "2 rows affected"),
-        remark(Tone::Wrong, "wrong: 0 expected"),
-    ];
+    let sent =
+        [remark(Tone::Wrong, "sent: 2 rows affected"), remark(Tone::Wrong, "wrong: 0 expected")];
     assert_eq!((scenes[6].guilty, &scenes[6].items[..]), (true, &sent[..]));
     assert_eq!(scenes[7].items, [remark(Tone::Aside, "skipped: gone")]);
 }
