@@ -27,8 +27,8 @@ const CONFLICT_ERRORS: &str = "0,1020,1048,1062,1205,1213,1451,1452,3572,3819,40
 /// The seconds that a statement gets in such a test before the next one is sent.
 const MOMENT: &str = "0.2";
 
-/// `localhost` means the socket, whatever host and port the interpreter was started with. So the sessions connect as the
-/// test itself does: a client that came over TCP has a port.
+/// `localhost` means the socket, whatever host and port the interpreter was started with. So the sessions connect as
+/// the test itself does: a client that came over TCP has a port.
 const HOST: &str = "# Through the socket, as in mtr, or over TCP, where mysqltest is started with --host and --port:\n\
 let $host = `SELECT IF(HOST LIKE '%:%', '127.0.0.1', 'localhost')\n             \
 FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()`;";
