@@ -41,6 +41,16 @@ fn complaints(path: &Path, text: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_users_install_carries_no_tables_of_lines() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
+    let text = std::fs::read_to_string(manifest).expect("the workspace has a manifest");
+    let release = text.split("[profile.release]").nth(1).expect("a release profile");
+    let settings: Vec<&str> = release.lines().take_while(|line| !line.starts_with('[')).collect();
+    assert!(settings.contains(&"debug = 0"), "{settings:?}");
+    assert!(settings.contains(&"strip = \"debuginfo\""), "{settings:?}");
+}
+
+#[test]
 fn sources_are_tidy() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
