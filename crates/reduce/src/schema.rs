@@ -1,8 +1,9 @@
 //! What a draft's CREATE statements say: tables, their columns, and which of them are keys.
 
 use sqlparser::ast::{
-    ColumnOption, CreateTable, Expr, ForeignKeyConstraint, IndexColumn, ObjectName,
-    ReferentialAction, Statement, TableConstraint,
+    ColumnOption, CreateTable, Expr, ForeignKeyConstraint, FunctionArg, FunctionArgExpr,
+    FunctionArguments, IndexColumn, ObjectName, ReferentialAction, Statement, TableConstraint,
+    Value,
 };
 
 use crate::draft::Draft;
@@ -108,9 +109,23 @@ const fn passes_on(action: ReferentialAction) -> bool {
     matches!(action, Cascade | SetNull | SetDefault)
 }
 
-/// The columns of an index, as far as they are plain columns.
+/// The columns of an index, as far as they are columns or their prefixes (`a(2)`, which parses as a call).
 pub(crate) fn names(columns: &[IndexColumn]) -> Vec<String> {
-    columns.iter().filter_map(|column| column_name(&column.column.expr)).collect()
+    let name = |expr: &Expr| match expr {
+        Expr::Function(call) => match &call.args {
+            FunctionArguments::List(list) if matches!(list.args.as_slice(), [one] if is_number(one)) => {
+                Some(last_name(&call.name))
+            }
+            _ => None,
+        },
+        expr => column_name(expr),
+    };
+    columns.iter().filter_map(|column| name(&column.column.expr)).collect()
+}
+
+fn is_number(argument: &FunctionArg) -> bool {
+    matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))
+        if matches!(value.value, Value::Number(..)))
 }
 
 /// The name of a column that stands alone.
