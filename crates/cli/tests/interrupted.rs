@@ -15,7 +15,7 @@ use anchorite_target::{Schema, Session, Target, execute, open, wait_readable};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest wait for anything here.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 /// Far less than the limits of statements, which would end the waits here at last.
 const AT_ONCE: Duration = Duration::from_secs(15);
 
@@ -146,6 +146,38 @@ fn a_case_is_interrupted_at_once_wherever_it_is() {
             wait_until(place, &mut child, || spy.sees_statement(&marker));
             interrupt(&mut child, target, place);
             assert!(!spy.sees_prepared(&id), "{url}, {place}: {id} is prepared");
+        }
+    }
+}
+
+/// A spec whose set-up lasts, and one that has something prepared when it is interrupted; each has a database of its
+/// own.
+#[test]
+fn a_spec_is_interrupted_at_once() {
+    let is_postgres = |target: &dyn Target| target.info().product == Product::Postgres;
+    for (url, target) in targets().into_iter().filter(|(_, target)| is_postgres(target.as_ref())) {
+        let mut spy = Spy::new(target.as_ref());
+        for place in ["set-up", "step"] {
+            let id = format!("anchorite-{}-spec-{place}", std::process::id());
+            let marker = format!("in_spec_{}_of_{}", place.replace('-', "_"), std::process::id());
+            let slow = format!("SELECT pg_sleep(120) AS {marker};");
+            let in_setup = if place == "set-up" { slow.as_str() } else { "" };
+            let text = format!(
+                "setup {{ CREATE TABLE t (a INT); }}\nsession s1\nsetup {{ SELECT 1; {in_setup} }}\n\
+                 step p {{ BEGIN; INSERT INTO t VALUES (1); PREPARE TRANSACTION '{id}'; }}\n\
+                 session s2\nstep q {{ {slow} }}\npermutation p q\n"
+            );
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("slow.spec");
+            fs::write(&path, text).expect("it can be written");
+            let path = path.to_str().expect("a plain path");
+            let mut child =
+                command(&["run", path, "--on", &url]).spawn().expect("the command starts");
+            wait_until(place, &mut child, || spy.sees_statement(&marker));
+            interrupt(&mut child, target.as_ref(), &format!("{place} of a spec"));
+            assert!(!spy.sees_prepared(&id), "{url}, {place}: {id} is prepared");
+            let databases = spy.told("SELECT datname FROM pg_database");
+            assert!(!databases.contains("isolation_regression"), "{url}: {databases}");
         }
     }
 }

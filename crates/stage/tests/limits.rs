@@ -68,7 +68,8 @@ fn a_wait_that_is_never_shown_is_guessed_and_the_run_says_so() {
             "3 ok",
             "4 ok",
             "2 resumed",
-            "a statement of t2 was neither answered nor shown as waiting for 20 ms: taken for blocked, which is a guess",
+            "a statement of t2 was neither answered nor shown as waiting for 20 ms: \
+             taken for blocked, which is a guess",
             "t1 was still in a transaction: rolled back",
         ]
     );

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crate::endpoint::Endpoint;
 use crate::mark::Mark;
-use crate::pg_marked::drop_database;
+use crate::pg_marked::{drop_database, roll_back_prepared};
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
 use crate::postgres::{PgWatcher, Postgres, dial};
-use crate::{TargetError, execute};
+use crate::{TargetError, execute, heed};
 
 const NAME: &str = "isolation_regression";
 
@@ -102,6 +102,10 @@ impl Drop for IsolationDatabase {
     fn drop(&mut self) {
         if !self.created {
             return;
+        }
+        let _unheeded = heed(None);
+        if let Ok(connection) = dial(&self.database, &[]) {
+            roll_back_prepared(&mut PgSession::new(connection));
         }
         if let Ok(connection) = dial(&self.admin, &[]) {
             let _ = drop_database(&mut PgSession::new(connection), &self.database.database);

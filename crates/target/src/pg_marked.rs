@@ -73,6 +73,15 @@ pub(crate) fn drop_schema(session: &mut PgSession, name: &str) -> Result<(), DbE
     execute(session, &sql, LIMIT).map(drop)
 }
 
+/// Ends every prepared transaction of the database that the session is in: nobody can drop it before.
+pub(crate) fn roll_back_prepared(session: &mut PgSession) {
+    let prepared = "SELECT quote_literal(gid) FROM pg_prepared_xacts \
+                    WHERE database = current_database()";
+    for gid in texts(session, prepared).unwrap_or_default().into_iter().flatten() {
+        let _ = execute(session, &format!("ROLLBACK PREPARED {gid}"), LIMIT);
+    }
+}
+
 /// Drops a database of PostgreSQL.
 pub(crate) fn drop_database(session: &mut PgSession, name: &str) -> Result<(), DbError> {
     let drop_with = |force| format!("DROP DATABASE IF EXISTS {name}{force}");

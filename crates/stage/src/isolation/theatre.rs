@@ -3,7 +3,6 @@
 //! The rules are isolationtester's; where a rule looks odd, an expected output depends on it.
 
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anchorite_model::spec::{Marker, PermutationStep, Spec};
@@ -224,9 +223,7 @@ impl<'a> Theatre<'a> {
         // A step that was blocked a moment ago is asked about at once.
         let mut pause = if how.again { Duration::ZERO } else { usual };
         loop {
-            if self.options.interrupt.load(Ordering::Relaxed) {
-                return Err(StageError::Interrupted.into());
-            }
+            self.options.check_interrupt()?;
             if !self.actors[session].has_result() {
                 wait_readable(&[self.actors[session].connection.fd()], pause);
             }
@@ -289,7 +286,9 @@ impl<'a> Theatre<'a> {
 
     /// Prints the results of a finished step and what it notified.
     fn complete(&mut self, session: usize) -> Result<(), Stop> {
+        let begun = Instant::now();
         loop {
+            go_on(self.options, begun, "the rest of a step")?;
             match self.actors[session].next_told(&mut self.out) {
                 Some(Told::Result(PgItem::Rows(rows))) => self.out += &print::result_set(&rows),
                 Some(Told::Result(PgItem::Error(error))) => {
@@ -335,7 +334,9 @@ impl<'a> Theatre<'a> {
         connection.send(sql);
         wait_readable(&[connection.fd()], PATIENCE);
         let mut last = None;
+        let begun = Instant::now();
         loop {
+            go_on(self.options, begun, words.trim_end_matches([':', ' ']))?;
             match connection.next_item() {
                 Some(PgItem::Ready(_)) => break,
                 Some(PgItem::Lost(why)) => return Err(Stop::Failed(format!("{words}{why}"))),
@@ -364,4 +365,14 @@ impl<'a> Theatre<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether to wait any longer: not after an interrupt, nor for ever.
+fn go_on(options: &RunOptions, begun: Instant, what: &str) -> Result<(), Stop> {
+    options.check_interrupt()?;
+    if begun.elapsed() > 2 * STEP_LIMIT {
+        let seconds = 2 * STEP_LIMIT.as_secs();
+        return Err(Stop::Failed(format!("{what} timed out after {seconds} seconds")));
+    }
+    Ok(())
 }
