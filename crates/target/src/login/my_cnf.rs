@@ -119,6 +119,7 @@ mod tests {
         assert!(read("password=outside\n", Product::Mysql) == ClientOptions::default());
     }
 
+    /// As MariaDB's own `my_print_defaults` reads them.
     #[test]
     fn quotes_escapes_and_comments() {
         for (line, expected) in [
@@ -132,6 +133,9 @@ mod tests {
             ("password=\"\"", ""),
             ("password=it's", "it's"),
             ("password==x=", "=x="),
+            ("password='a\\'b'", "a'b"),
+            ("password=a\"b#c\"d", "a\"b#c\"d"),
+            ("password=\"x", "\"x"),
         ] {
             let options = read(&format!("[client]\n{line}\n"), Product::Mysql);
             assert_eq!(options.password.as_deref(), Some(expected), "{line}");
