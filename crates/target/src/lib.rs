@@ -114,6 +114,22 @@ impl TargetError {
     }
 }
 
+impl TargetError {
+    /// A schema of our own could not be made. Where that is for lack of rights, the servers' words for it say so,
+    /// and the page with the rights that are needed is named.
+    pub(crate) fn cannot_create(
+        info: &TargetInfo,
+        what: &str,
+        reason: impl std::fmt::Display,
+    ) -> Self {
+        let mut reason = format!("{what}: {reason}");
+        if ["denied", "permission", "privilege"].iter().any(|word| reason.contains(word)) {
+            reason += "; which privileges are needed is listed in docs/connections.md";
+        }
+        Self::Prepare { target: info.to_string(), reason }
+    }
+}
+
 /// One endpoint: product, version, how to connect.
 pub trait Target: Send + Sync {
     /// Product and version, as the server says.

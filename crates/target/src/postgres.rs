@@ -118,8 +118,10 @@ impl Target for Postgres {
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
         let name = Mark::next().to_string();
         let schema = PgSchema { endpoint: self.endpoint.clone(), info: self.info.clone(), name };
-        execute(&mut admin, &format!("CREATE SCHEMA {}", schema.name), HOUSEKEEPING_LIMIT)
-            .map_err(|error| schema.cannot_prepare(&error))?;
+        let create = format!("CREATE SCHEMA {}", schema.name);
+        execute(&mut admin, &create, HOUSEKEEPING_LIMIT).map_err(|error| {
+            TargetError::cannot_create(&self.info, "CREATE SCHEMA", error.message)
+        })?;
         Ok(Box::new(schema))
     }
 

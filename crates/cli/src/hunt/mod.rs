@@ -30,6 +30,7 @@ use anchorite_stage::{Asking, Limits, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
 use anchorite_target::Owner;
 use anchorite_target::endpoint::without_password;
+use anchorite_target::{Target, TargetError};
 
 use self::arguments::Format;
 pub use self::arguments::{HuntArgs, duration};
@@ -188,6 +189,7 @@ fn open_quarries(
     for (n, name) in names.iter().enumerate() {
         let past = campaign.and_then(|campaign| campaign.targets.get(n));
         let (keeper, target) = Kept::open(name, login)?;
+        rehearse(target.as_ref(), arguments.silence.is_none())?;
         let info = target.info().clone();
         let levels = match past {
             Some(past) if arguments.level.is_empty() => past.levels.clone(),
@@ -213,6 +215,18 @@ fn open_quarries(
         written.push(CampaignTarget { on, target: info, levels, recipe: kept });
     }
     Ok((quarries, written, block))
+}
+
+/// What is missing is said before the first case, not by each worker in turn.
+fn rehearse(target: &dyn Target, asks_who_waits: bool) -> Result<(), TargetError> {
+    let schema = target.create_schema()?;
+    if asks_who_waits && let Err(error) = schema.watcher() {
+        tell(&format!(
+            "{error}; so two seconds of silence are taken for waiting: this hunt will be slow, and most of what waits \
+             cannot be judged (docs/connections.md lists the privileges)"
+        ));
+    }
+    Ok(())
 }
 
 fn open_store(

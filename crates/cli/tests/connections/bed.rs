@@ -195,6 +195,11 @@ pub fn words(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
 }
 
+/// Whether a text contains these words, wherever its lines break.
+pub fn says(text: &str, words: &str) -> bool {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words)
+}
+
 /// The document that a command printed, if it ended well.
 pub fn document(command: &mut Command, codes: &[i32]) -> Value {
     let output = command.output().expect("the command starts");

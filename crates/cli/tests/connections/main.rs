@@ -4,4 +4,5 @@
 
 mod bed;
 mod passwords;
+mod privileges;
 mod tls;

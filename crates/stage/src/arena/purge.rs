@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+use anchorite_model::ErrorClass;
 use anchorite_target::{PurgeProgress, PurgeQuestion, Session, TargetError, execute};
 
 use super::set::Set;
@@ -17,6 +18,8 @@ use crate::RunOptions;
 /// What is known about the progress of purge.
 pub(super) struct Purge {
     question: Option<PurgeQuestion>,
+    /// The server does not answer that to us.
+    is_refused: bool,
     /// The latest number that was told.
     told: u64,
     /// What transactions with smaller numbers deleted is gone.
@@ -25,7 +28,7 @@ pub(super) struct Purge {
 
 impl Purge {
     pub(super) fn new(question: Option<PurgeQuestion>) -> Self {
-        Self { question, told: 0, certain: 0 }
+        Self { question, is_refused: false, told: 0, certain: 0 }
     }
 
     /// Whether nothing that was deleted in the set can be felt.
@@ -40,12 +43,19 @@ impl Purge {
         sets: &mut VecDeque<Set>,
         options: &RunOptions,
     ) -> Result<(), TargetError> {
-        let Some(question) = self.question else { return Ok(()) };
-        let answer = execute(caretaker, question.sql, options.limits.housekeeping);
-        let answer = answer.map_err(|error| TargetError::Prepare {
-            target: question.sql.to_owned(),
-            reason: error.message,
-        })?;
+        let Some(question) = self.question.filter(|_| !self.is_refused) else { return Ok(()) };
+        let answer = match execute(caretaker, question.sql, options.limits.housekeeping) {
+            Ok(answer) => answer,
+            // For lack of rights: no set is ever known to be clean, and each is made anew.
+            Err(error) if error.class == ErrorClass::Other => {
+                self.is_refused = true;
+                return Ok(());
+            }
+            Err(error) => {
+                let target = question.sql.to_owned();
+                return Err(TargetError::Prepare { target, reason: error.message });
+            }
+        };
         if let Some(progress) = (question.read)(&answer) {
             self.learn(progress);
             for set in sets.iter_mut().filter(|set| set.left_at.is_none()) {

@@ -126,7 +126,9 @@ impl Target for Cockroach {
             has_cluster_locks: self.has_cluster_locks,
         };
         let created = execute(&mut admin, &create, HOUSEKEEPING_LIMIT);
-        created.map_err(|error| schema.cannot_prepare(error))?;
+        created.map_err(|error| {
+            TargetError::cannot_create(&self.info, "CREATE DATABASE", error.message)
+        })?;
         Ok(Box::new(schema))
     }
 

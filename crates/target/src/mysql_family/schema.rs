@@ -22,7 +22,9 @@ pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetErro
     let create = format!("CREATE DATABASE {name}");
     let schema =
         FamilySchema { server: Arc::clone(server), name, open: OpenConnections::default() };
-    control.query(&create, CONTROL_LIMIT).map_err(|error| server.cannot_prepare(error))?;
+    control
+        .query(&create, CONTROL_LIMIT)
+        .map_err(|error| TargetError::cannot_create(&server.info, "CREATE DATABASE", error))?;
     Ok(Box::new(schema))
 }
 
