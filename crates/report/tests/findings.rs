@@ -87,6 +87,19 @@ fn the_files_beside_a_finding() {
 }
 
 #[test]
+fn a_crash_that_left_nothing_behind_has_no_picture() {
+    let mut finding = missed_row();
+    finding.run.events.clear();
+    finding.run.sessions.clear();
+    let names: Vec<String> =
+        finding::pages(&finding, "0.1.0").into_iter().map(|(name, _)| name).collect();
+    assert!(!names.contains(&"lanes.svg".to_owned()), "{names:?}");
+    let page = finding::page_of_one(&finding, "0.1.0");
+    assert!(!page.contains("class=\"lanes\"") && !page.contains("lanes.svg"), "{page}");
+    assert!(finding::picture(&finding).contains("<svg"));
+}
+
+#[test]
 fn the_cases_of_a_finding_run_without_options() {
     let mut finding = missed_row();
     finding.on = "mariadb://root@127.0.0.1:3307/test".to_owned();

@@ -41,8 +41,10 @@ pub fn markdown(finding: &Finding, version: &str) -> String {
         let address = issue_address(known).map(|address| format!(" {}", link(&address)));
         out += &format!("\nKnown issue: {}{}\n", linked(known), address.unwrap_or_default());
     }
-    out += "\n## What happened\n\n";
-    out += &fenced("text", &drawn(run, blamed(finding).as_ref()));
+    if !run.events.is_empty() {
+        out += "\n## What happened\n\n";
+        out += &fenced("text", &drawn(run, blamed(finding).as_ref()));
+    }
     run.notes.iter().for_each(|note| out += &format!("\n{}\n", plain(note)));
     let setup: String = run.case.setup.iter().map(|s| format!("{};\n", s.sql)).collect();
     if !setup.is_empty() {

@@ -54,11 +54,16 @@ pub fn pages(finding: &Finding, version: &str) -> Vec<(String, String)> {
     let mut pages = vec![
         ("report.md".to_owned(), markdown(finding, version)),
         ("report.html".to_owned(), page_of_one(finding, version)),
-        (PICTURE.to_owned(), picture(finding)),
     ];
+    pages.extend(has_picture(finding).then(|| (PICTURE.to_owned(), picture(finding))));
     let scripts = scripts(finding).into_iter();
     pages.extend(scripts.map(|(form, text)| (script_file(form), text)));
     pages
+}
+
+/// Whether anything happened that a picture could show: a crash may leave nothing behind.
+fn has_picture(finding: &Finding) -> bool {
+    !finding.run.events.is_empty()
 }
 
 /// The picture's file.

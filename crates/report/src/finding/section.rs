@@ -29,7 +29,7 @@ pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
     let run = &finding.run;
     markup! {
         (in_short(finding))
-        (lanes(run, blamed(finding).as_ref()))
+        @if !run.events.is_empty() { (lanes(run, blamed(finding).as_ref())) }
         @for note in &run.notes { p.aside { (visible(note)) } }
         @if !run.case.setup.is_empty() {
             h3 { "Schema and data" }
@@ -89,8 +89,9 @@ pub(super) fn issue(name: &str) -> Markup {
 fn files(finding: &Finding) -> Markup {
     let scripts = super::scripts(finding);
     let scripts = scripts.iter().map(|(form, _)| super::script_file(*form));
-    let files = ["reduced.case", "original.case", super::PICTURE, "finding.json"];
-    let files = files.map(str::to_owned).into_iter().chain(scripts);
+    let picture = super::has_picture(finding).then_some(super::PICTURE);
+    let files = ["finding.json", "reduced.case", "original.case"].into_iter().chain(picture);
+    let files = files.map(str::to_owned).chain(scripts);
     markup! {
         p.aside { "Beside this page: " @for (i, file) in files.enumerate() {
             @if i > 0 { ", " }
