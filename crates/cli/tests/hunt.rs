@@ -195,6 +195,29 @@ fn one_case_of_a_seed_is_shown_in_full() {
 }
 
 #[test]
+fn a_resumed_campaign_ends_with_its_cases_and_not_after_a_minute() {
+    let folder = folder();
+    let budget = |arguments: &[&str]| {
+        let output = run(folder.path(), arguments);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+        let first = text.lines().next().unwrap_or_default().to_owned();
+        first
+            .split(": ")
+            .nth(1)
+            .unwrap_or_default()
+            .split(',')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(budget(&["--cases", "8", "--seed", "3", "--out", "out"]), "8 cases");
+    assert_eq!(budget(&["--out", "out", "--resume"]), "8 cases");
+    assert_eq!(budget(&["--out", "out", "--resume", "--cases", "12"]), "12 cases");
+    assert_eq!(budget(&["--out", "out", "--resume", "--time", "5m"]), "8 cases or 5 min");
+}
+
+#[test]
 fn mistakes_are_told_with_exit_code_2() {
     let folder = folder();
     std::fs::write(folder.path().join("weights.toml"), "[case]\ngruop = 4\n").expect("written");

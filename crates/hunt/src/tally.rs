@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anchorite_judge::fate::{End, ends};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Blocker, ErrorClass, HuntSummary, Outcome, Run, Verdict, VerdictCounts};
+use anchorite_store::Counts;
 use serde::{Deserialize, Serialize};
 
 use crate::Tried;
@@ -166,6 +167,12 @@ impl Tally {
         summary.verdicts = self.verdicts;
         summary.allowed_by.clone_from(&self.exceptions);
         summary.undecided_because.clone_from(&self.reasons);
+    }
+}
+
+impl Counts for Tally {
+    fn add(&mut self, other: &Self) {
+        Self::add(self, other);
     }
 }
 

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorClass, Level, Signature, TargetInfo, Verdict};
 
+/// So many investigations of one kind in a row without a new name, and no more of the kind are looked at.
+pub const BARREN: u32 = 50;
+
 /// A hunt in numbers, with what it found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -54,6 +57,8 @@ pub struct HuntSummary {
     pub servers_lost: u64,
     /// How often a server was stopped from outside, which is no finding.
     pub servers_stopped: u64,
+    /// Kinds of violations whose last ones brought nothing new, so that more of them were only counted.
+    pub barren_kinds: u64,
     /// The folder with the findings, where one was asked for.
     pub folder: Option<String>,
     /// Why it ended before its budget was used up, if it did.

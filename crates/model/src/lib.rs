@@ -20,7 +20,7 @@ pub mod verdict;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
 pub use finding::{Confirmed, Contrast, Finding, Origin};
-pub use hunt::{FindingLine, HuntPlace, HuntSummary, VerdictCounts};
+pub use hunt::{BARREN, FindingLine, HuntPlace, HuntSummary, VerdictCounts};
 pub use level::Level;
 pub use product::{Product, TargetInfo};
 pub use run::{

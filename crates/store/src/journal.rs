@@ -1,11 +1,11 @@
-//! Journals: one JSON value per line, only ever appended to.
+//! Journals: one JSON value per line, appended to, and now and then replaced as a whole.
 //!
 //! Idea: a line counts when its line feed is there. A process that is killed in the middle of a write
 //! leaves a line without one, which is cut off when the journal is opened again. A write that fails (full
 //! disk) is taken back at once.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -49,6 +49,8 @@ pub enum Fate {
     /// It did not come out again each time, or never.
     #[serde(alias = "not-shown-again")]
     Flaky,
+    /// Nobody looked at it: the last ones of its kind had brought nothing new.
+    Counted,
     /// The server went away while it ran: the crash with this fingerprint.
     Crash(String),
     /// The server was stopped from outside while it ran.
@@ -69,39 +71,62 @@ pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     length: u64,
+    lines: usize,
 }
 
 impl Journal {
     /// Begins a journal.
     pub(crate) fn create(path: &Path) -> Result<Self, StoreError> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let head = Head { schema: Some(SCHEMA), journal: name };
-        atomic::write(path, line(path, &head)?.as_bytes())?;
+        atomic::write(path, heading(path)?.as_bytes())?;
         Self::append_to(path)
     }
 
-    /// Opens a journal and gives what is in it.
-    pub(crate) fn open<T: DeserializeOwned>(path: &Path) -> Result<(Self, Vec<T>), StoreError> {
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|mut file| file.read_to_end(&mut bytes))
-            .map_err(StoreError::io("read", path))?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let text = String::from_utf8_lossy(&bytes[..whole]);
-        let mut lines = (1..).zip(text.lines());
-        let head: Head = match lines.next() {
-            Some((number, text)) => parse(path, number, text)?,
-            None => {
-                let reason = "expected a journal of Anchorite, found no whole line".to_owned();
-                return Err(StoreError::Bad { path: path.to_owned(), line: 1, reason });
+    /// Opens a journal and hands over what is in it, line by line: it may be longer than memory.
+    pub(crate) fn open<T: DeserializeOwned>(
+        path: &Path,
+        mut take: impl FnMut(T),
+    ) -> Result<Self, StoreError> {
+        let failed = || StoreError::io("read", path);
+        let mut reader = BufReader::new(File::open(path).map_err(failed())?);
+        let (mut bytes, mut whole, mut number) = (Vec::new(), 0_u64, 0);
+        loop {
+            bytes.clear();
+            reader.read_until(b'\n', &mut bytes).map_err(failed())?;
+            if bytes.pop() != Some(b'\n') {
+                break;
             }
-        };
-        check_schema(path, head.schema)?;
-        let entries =
-            lines.map(|(number, text)| parse(path, number, text)).collect::<Result<_, _>>()?;
+            whole += bytes.len() as u64 + 1;
+            number += 1;
+            let text = String::from_utf8_lossy(&bytes);
+            if number == 1 {
+                check_schema(path, parse::<Head>(path, number, &text)?.schema)?;
+            } else {
+                take(parse(path, number, &text)?);
+            }
+        }
+        if number == 0 {
+            let reason = "expected a journal of Anchorite, found no whole line".to_owned();
+            return Err(StoreError::Bad { path: path.to_owned(), line: 1, reason });
+        }
         let journal = Self::append_to(path)?;
-        journal.cut(whole as u64).map_err(StoreError::io("write", path))?;
-        Ok((Self { length: whole as u64, ..journal }, entries))
+        journal.cut(whole).map_err(StoreError::io("write", path))?;
+        Ok(Self { length: whole, lines: number - 1, ..journal })
+    }
+
+    /// Replaces all that is in it.
+    pub(crate) fn replace<T: Serialize>(&mut self, values: &[T]) -> Result<(), StoreError> {
+        let mut text = heading(&self.path)?;
+        for value in values {
+            text += &line(&self.path, value)?;
+        }
+        atomic::write(&self.path, text.as_bytes())?;
+        *self = Self { lines: values.len(), ..Self::append_to(&self.path)? };
+        Ok(())
+    }
+
+    /// How many values are in it.
+    pub(crate) fn lines(&self) -> usize {
+        self.lines
     }
 
     /// Appends a value and synchronises.
@@ -111,6 +136,7 @@ impl Journal {
         match written {
             Ok(()) => {
                 self.length += line.len() as u64;
+                self.lines += 1;
                 Ok(())
             }
             Err(error) => {
@@ -125,12 +151,18 @@ impl Journal {
         let failed = || StoreError::io("open", path);
         let file = OpenOptions::new().append(true).open(path).map_err(failed())?;
         let length = file.metadata().map_err(failed())?.len();
-        Ok(Self { file, path: path.to_owned(), length })
+        Ok(Self { file, path: path.to_owned(), length, lines: 0 })
     }
 
     fn cut(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)
     }
+}
+
+/// The first line.
+fn heading(path: &Path) -> Result<String, StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    line(path, &Head { schema: Some(SCHEMA), journal: name })
 }
 
 fn line<T: Serialize>(path: &Path, value: &T) -> Result<String, StoreError> {
@@ -147,6 +179,25 @@ mod tests {
     use super::*;
     use std::fs;
 
+    fn read(path: &Path) -> Result<(Journal, Vec<u32>), StoreError> {
+        let mut entries = Vec::new();
+        let journal = Journal::open(path, |entry| entries.push(entry))?;
+        Ok((journal, entries))
+    }
+
+    #[test]
+    fn a_journal_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress");
+        let mut journal = Journal::create(&path).unwrap();
+        (0..5).for_each(|n| journal.append(&n).unwrap());
+        journal.replace(&[10]).unwrap();
+        journal.append(&5).unwrap();
+        assert_eq!(journal.lines(), 2);
+        let (journal, entries) = read(&path).unwrap();
+        assert_eq!((journal.lines(), entries), (2, vec![10, 5]));
+    }
+
     #[test]
     fn a_torn_last_line_is_dropped_and_written_over() {
         let folder = tempfile::tempdir().unwrap();
@@ -159,10 +210,10 @@ mod tests {
         // Whatever a kill leaves of the last line, the line before is kept and nothing is in the way.
         for torn in whole.len() - 2..whole.len() {
             fs::write(&path, &whole[..torn]).unwrap();
-            let (mut journal, entries) = Journal::open::<u32>(&path).unwrap();
+            let (mut journal, entries) = read(&path).unwrap();
             assert_eq!(entries, [1]);
             journal.append(&3).unwrap();
-            let (_, entries) = Journal::open::<u32>(&path).unwrap();
+            let (_, entries) = read(&path).unwrap();
             assert_eq!(entries, [1, 3]);
         }
     }
@@ -174,10 +225,10 @@ mod tests {
         Journal::create(&path).unwrap().append(&1).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text + "what?\n2\n").unwrap();
-        let error = Journal::open::<u32>(&path).unwrap_err().to_string();
+        let error = read(&path).unwrap_err().to_string();
         assert!(error.contains("progress:3: expected"), "{error}");
         fs::write(&path, "{\"journal\":\"progress\",\"schema\":99}\n").unwrap();
-        let error = Journal::open::<u32>(&path).unwrap_err().to_string();
+        let error = read(&path).unwrap_err().to_string();
         assert!(error.contains("expected schema 1, found 99"), "{error}");
     }
 }

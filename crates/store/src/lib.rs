@@ -3,7 +3,7 @@
 //! Idea: a campaign can be killed at any moment and loses nothing that was seen. A suspected violation is
 //! on disk before anybody looks closer at it; what became of it follows as one more line of a journal. Every
 //! file is written beside its place, synchronised and renamed, so a reader sees it whole or not at all.
-//! Journals only grow; a torn last line is what a kill leaves, and is dropped.
+//! Journals grow, and are shortened to a checkpoint now and then; a torn last line is what a kill leaves, and is dropped.
 //!
 //! ```text
 //! DIR/campaign.json              seed, targets, levels, oracles, options: what `--resume` goes on with
@@ -22,6 +22,7 @@
 
 mod atomic;
 mod campaign;
+mod checkpoint;
 mod crash;
 mod error;
 mod findings;
@@ -33,6 +34,7 @@ mod store;
 mod suspect;
 
 pub use campaign::{Campaign, CampaignTarget};
+pub use checkpoint::Counts;
 pub use crash::{Crash, RunningCase};
 pub use error::StoreError;
 pub use findings::Page;

@@ -12,10 +12,10 @@ use std::path::Path;
 
 use anchorite_model::{Finding, FindingLine, HuntSummary};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::campaign::{SCHEMA, write_json};
+use crate::checkpoint::{self, Counts, Sum};
 use crate::findings::Findings;
 use crate::folder::Folder;
 use crate::journal::Journal;
@@ -40,8 +40,17 @@ pub struct Store {
 #[derive(Debug)]
 struct Open {
     progress: Journal,
+    /// With so many lines it is shortened.
+    checkpoint_at: usize,
     outcomes: Journal,
     _lock: Lock,
+}
+
+impl Open {
+    fn new(progress: Journal, outcomes: Journal, lock: Lock) -> Self {
+        let checkpoint_at = checkpoint::LINES;
+        Self { progress, checkpoint_at, outcomes, _lock: lock }
+    }
 }
 
 #[derive(Serialize)]
@@ -54,7 +63,7 @@ struct Summary<'a> {
 /// What a folder held when it was opened again.
 #[derive(Debug)]
 pub struct Past<T> {
-    /// Finished ranges in order of their end.
+    /// What is done, added up to few lines; those with ranges in order of place and number.
     pub progress: Vec<Progress<T>>,
     /// Violations that nobody has looked at yet.
     pub suspects: Vec<Suspect>,
@@ -82,7 +91,7 @@ impl Store {
     }
 
     /// Goes on with the campaign of a folder.
-    pub fn resume<T: DeserializeOwned>(path: &Path) -> Result<(Self, Past<T>), StoreError> {
+    pub fn resume<T: Counts>(path: &Path) -> Result<(Self, Past<T>), StoreError> {
         if !Campaign::file(path).exists() {
             return Err(StoreError::NoCampaign(path.to_owned()));
         }
@@ -91,8 +100,14 @@ impl Store {
         let folder = Folder(path.to_owned());
         folder.make()?;
         folder.sweep()?;
-        let (progress, done) = Journal::open::<Progress<T>>(&folder.progress())?;
-        let (outcomes, past_outcomes) = Journal::open::<Outcome>(&folder.outcomes())?;
+        let mut sum = Sum::<T>::new();
+        let mut progress = Journal::open(&folder.progress(), |line| sum.add(&line))?;
+        let done = sum.into_lines();
+        if progress.lines() >= checkpoint::LINES {
+            progress.replace(&done)?;
+        }
+        let mut past_outcomes = Vec::new();
+        let outcomes = Journal::open(&folder.outcomes(), |line| past_outcomes.push(line))?;
         let mut findings = Findings::read(&folder.findings())?;
         let (mut crashes, mut stops) = (0, 0);
         let mut known = BTreeMap::new();
@@ -124,7 +139,7 @@ impl Store {
         let store = Self {
             folder,
             campaign,
-            open: Some(Open { progress, outcomes, _lock: lock }),
+            open: Some(Open::new(progress, outcomes, lock)),
             waiting: Vec::new(),
             findings,
             outcomes: known,
@@ -156,12 +171,30 @@ impl Store {
     }
 
     /// Notes a range of cases as done.
-    pub fn progress<T: Serialize>(&mut self, progress: &Progress<T>) -> Result<(), StoreError> {
-        if let Some(open) = &mut self.open {
-            return open.progress.append(progress);
+    pub fn progress<T: Counts>(&mut self, progress: &Progress<T>) -> Result<(), StoreError> {
+        let Some(open) = &mut self.open else { return self.hold(progress) };
+        open.progress.append(progress)?;
+        if open.progress.lines() >= open.checkpoint_at {
+            let mut sum = Sum::<T>::new();
+            Journal::open(&self.folder.progress(), |line| sum.add(&line))?;
+            open.progress.replace(&sum.into_lines())?;
+            open.checkpoint_at = checkpoint::next_at(open.progress.lines());
         }
-        let value = serde_json::to_value(progress);
-        self.waiting.push(value.map_err(|error| StoreError::json(&self.folder.0, 1, &error))?);
+        Ok(())
+    }
+
+    /// Holds progress in memory, until there is something to keep.
+    fn hold<T: Counts>(&mut self, progress: &Progress<T>) -> Result<(), StoreError> {
+        let bad = |error: serde_json::Error| StoreError::json(&self.folder.0, 1, &error);
+        self.waiting.push(serde_json::to_value(progress).map_err(bad)?);
+        if self.waiting.len() >= checkpoint::LINES {
+            let mut sum = Sum::<T>::new();
+            for line in self.waiting.drain(..) {
+                sum.add(&serde_json::from_value(line).map_err(bad)?);
+            }
+            let lines = sum.into_lines().iter().map(serde_json::to_value).collect::<Result<_, _>>();
+            self.waiting = lines.map_err(bad)?;
+        }
         Ok(())
     }
 
@@ -194,6 +227,11 @@ impl Store {
     pub fn flaky(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         suspect.write(&self.folder.flaky())?;
         self.settle(suspect.spot, Fate::Flaky)
+    }
+
+    /// A suspect is not looked at, because others like it have brought nothing new.
+    pub fn counted(&mut self, spot: Spot) -> Result<(), StoreError> {
+        self.settle(spot, Fate::Counted)
     }
 
     /// A server went away; says whether this is a new finding. Without a finding it is only written down.
@@ -284,7 +322,7 @@ impl Store {
                 progress.append(&value)?;
             }
             self.campaign.write(&self.folder.0)?;
-            self.open = Some(Open { progress, outcomes, _lock: lock });
+            self.open = Some(Open::new(progress, outcomes, lock));
         }
         Ok(self.open.as_mut().expect("it was just made"))
     }

@@ -67,7 +67,7 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
     let options = HuntOptions {
         jobs: arguments.jobs(),
         block,
-        time: arguments.time(),
+        time: arguments.time(store.campaign().cases),
         oracles: named(&store.campaign().oracles),
         effort: Effort::default(),
         known: known_issues(arguments.known.as_deref())?,

@@ -28,12 +28,17 @@ impl Campaign<'_> {
     /// Works until the queue is closed and empty, or time is up; what is left stays on disk.
     pub(super) fn investigate_all(&self, bench: &Bench) {
         while !bench.interrupt.load(Ordering::SeqCst) {
-            let suspect = match self.queue.take(WAIT) {
-                Taken::Suspect(suspect) => suspect,
+            let (kind, suspect) = match self.queue.take(WAIT) {
+                Taken::Suspect(kind, suspect) => (kind, suspect),
                 Taken::Nothing => continue,
                 Taken::Closed => return,
             };
-            if let Err(stop) = self.look_closer(bench, &suspect) {
+            let looked = self.look_closer(bench, &suspect);
+            let counted = looked.and_then(|is_new| match is_new {
+                Some(is_new) => self.only_count(&self.queue.settled(&kind, is_new)),
+                None => Ok(()),
+            });
+            if let Err(stop) = counted {
                 self.stop(stop);
                 return;
             }
@@ -41,7 +46,18 @@ impl Campaign<'_> {
         }
     }
 
-    fn look_closer(&self, bench: &Bench, suspect: &Suspect) -> Result<(), Stop> {
+    /// Settles suspects that nobody needs to look at.
+    fn only_count(&self, suspects: &[Suspect]) -> Result<(), Stop> {
+        let mut store = lock(&self.store);
+        for suspect in suspects {
+            store.counted(suspect.spot).map_err(Stop::Store)?;
+            self.uninvestigated.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Whether it brought a new name; `None` if it could not be looked at.
+    fn look_closer(&self, bench: &Bench, suspect: &Suspect) -> Result<Option<bool>, Stop> {
         // A folder of another plan cannot be resumed, so the place is always one of ours.
         let place = self.places[suspect.spot.place];
         let quarry = &self.quarries[place.quarry];
@@ -73,8 +89,8 @@ impl Campaign<'_> {
                 investigate(&trial, &mut fast, &mut fresh, &suspected, effort, known)
             });
             match outcome {
-                Ok(investigation) => return self.settle(suspect, investigation),
-                Err(StageError::Interrupted) => return Ok(()),
+                Ok(investigation) => return self.settle(suspect, investigation).map(Some),
+                Err(StageError::Interrupted) => return Ok(None),
                 Err(StageError::Target(
                     error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
                 )) => {
@@ -84,14 +100,15 @@ impl Campaign<'_> {
                 Err(error) => {
                     let number = suspect.spot.number;
                     self.audience.say(&format!("case {number} could not be looked at: {error}"));
-                    return Ok(());
+                    return Ok(None);
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn settle(&self, suspect: &Suspect, investigation: Investigation) -> Result<(), Stop> {
+    /// Keeps what came of a suspect; whether it is a new finding.
+    fn settle(&self, suspect: &Suspect, investigation: Investigation) -> Result<bool, Stop> {
         let mut store = lock(&self.store);
         let settled = match investigation {
             Investigation::Confirmed { finding, .. } => {
@@ -99,9 +116,11 @@ impl Campaign<'_> {
                 if let Ok(true) = confirmed {
                     self.tell_found(&store, &finding.fingerprint);
                 }
-                confirmed.map(drop)
+                confirmed
             }
-            Investigation::Flaky(_) | Investigation::NotShownAgain { .. } => store.flaky(suspect),
+            Investigation::Flaky(_) | Investigation::NotShownAgain { .. } => {
+                store.flaky(suspect).map(|()| false)
+            }
         };
         settled.map_err(Stop::Store)
     }

@@ -252,6 +252,7 @@ impl<'a> Campaign<'a> {
             findings: store.findings(),
             servers_lost: store.crashes(),
             servers_stopped: store.stops(),
+            barren_kinds: self.queue.barren_kinds(),
             folder: store.folder().map(|folder| folder.display().to_string()),
             ..HuntSummary::default()
         };

@@ -3,12 +3,16 @@
 //! Idea: what has not been looked at yet comes first. A bug that shows in every tenth case would otherwise
 //! keep the investigator busy for the whole campaign, and a rarer one behind it would never be reached. Suspects that
 //! look like a known issue before they are reduced are a kind of their own, so that they take turns with the others.
+//! A kind whose last [`BARREN`] suspects brought no new name is only counted from then on: what it has to tell is known.
+//!
+//! Blind spot: a rare second bug under the same anomaly, behind the first fifty. Who resumes a campaign looks at fifty
+//! more of each kind.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use anchorite_model::Signature;
+use anchorite_model::{BARREN, Signature};
 use anchorite_store::Suspect;
 
 use crate::post::lock;
@@ -17,13 +21,15 @@ use crate::post::lock;
 pub(super) const WAITING_MAX: usize = 100;
 
 /// Where, what, and the known issue that it looks like.
-type Kind = (usize, Signature, Option<String>);
+pub(super) type Kind = (usize, Signature, Option<String>);
 
 #[derive(Debug, Default)]
 struct State {
     waiting: Vec<(Kind, Suspect)>,
     /// How many of each kind were taken.
     taken: BTreeMap<Kind, u32>,
+    /// How many of each kind brought no new name, since the last that did.
+    barren: BTreeMap<Kind, u32>,
     closed: bool,
     shut: bool,
 }
@@ -47,7 +53,25 @@ impl Queue {
         let is_alike = |(at, what, like): &Kind| {
             *at == place && what == signature && like.as_deref() == looks_like
         };
-        state.waiting.iter().filter(|(kind, _)| is_alike(kind)).count() < WAITING_MAX
+        let is_barren = state.barren.iter().any(|(kind, n)| is_alike(kind) && *n >= BARREN);
+        !is_barren && state.waiting.iter().filter(|(kind, _)| is_alike(kind)).count() < WAITING_MAX
+    }
+
+    /// A suspect was looked at. Gives those that need not be, because their kind has brought nothing new for long.
+    pub(super) fn settled(&self, kind: &Kind, is_new: bool) -> Vec<Suspect> {
+        let mut state = lock(&self.state);
+        let barren = state.barren.entry(kind.clone()).or_default();
+        *barren = if is_new { 0 } else { *barren + 1 };
+        if *barren < BARREN {
+            return Vec::new();
+        }
+        let alike = state.waiting.extract_if(.., |(waiting, _)| waiting == kind);
+        alike.map(|(_, suspect)| suspect).collect()
+    }
+
+    /// How many kinds are only counted.
+    pub(super) fn barren_kinds(&self) -> u64 {
+        lock(&self.state).barren.values().filter(|count| **count >= BARREN).count() as u64
     }
 
     pub(super) fn put(&self, suspect: Suspect, looks_like: Option<String>) {
@@ -83,8 +107,8 @@ impl Queue {
         match (0..state.waiting.len()).min_by_key(rank) {
             Some(at) => {
                 let (kind, suspect) = state.waiting.remove(at);
-                *state.taken.entry(kind).or_default() += 1;
-                Taken::Suspect(Box::new(suspect))
+                *state.taken.entry(kind.clone()).or_default() += 1;
+                Taken::Suspect(kind, Box::new(suspect))
             }
             None if state.closed => Taken::Closed,
             None => Taken::Nothing,
@@ -95,7 +119,7 @@ impl Queue {
 /// What the queue had.
 #[derive(Debug)]
 pub(super) enum Taken {
-    Suspect(Box<Suspect>),
+    Suspect(Kind, Box<Suspect>),
     Nothing,
     Closed,
 }
@@ -124,7 +148,7 @@ mod tests {
         queue.put(suspect(0, 5, "often"), Some("KNOWN".to_owned()));
         queue.close();
         let mut numbers = Vec::new();
-        while let Taken::Suspect(suspect) = queue.take(Duration::ZERO) {
+        while let Taken::Suspect(_, suspect) = queue.take(Duration::ZERO) {
             numbers.push(suspect.spot.number);
         }
         assert_eq!(numbers, [0, 3, 4, 5, 1, 2]);
@@ -142,5 +166,28 @@ mod tests {
         assert!(!queue.has_room(0, &one_more.signature, None));
         assert!(queue.has_room(1, &one_more.signature, None));
         assert!(queue.has_room(0, &one_more.signature, Some("KNOWN")));
+    }
+
+    #[test]
+    fn a_kind_that_brings_nothing_new_is_only_counted() {
+        let queue = Queue::default();
+        let often = suspect(0, 0, "often");
+        let kind = (0, often.signature.clone(), None);
+        for (round, last) in [(1, BARREN - 1), (2, BARREN)] {
+            assert!(queue.settled(&kind, true).is_empty(), "a new name begins the count anew");
+            for _ in 1..last {
+                assert!(queue.settled(&kind, false).is_empty());
+            }
+            assert!(queue.has_room(0, &often.signature, None), "round {round}");
+        }
+        queue.put(suspect(0, 1, "often"), None);
+        queue.put(suspect(0, 2, "rare"), None);
+        queue.put(suspect(0, 3, "often"), Some("KNOWN".to_owned()));
+        let numbers = |left: Vec<Suspect>| left.iter().map(|s| s.spot.number).collect::<Vec<_>>();
+        assert_eq!(numbers(queue.settled(&kind, false)), [1]);
+        assert!(!queue.has_room(0, &often.signature, None));
+        assert!(queue.has_room(1, &often.signature, None), "other places are other kinds");
+        assert!(queue.has_room(0, &often.signature, Some("KNOWN")));
+        assert_eq!(queue.barren_kinds(), 1);
     }
 }

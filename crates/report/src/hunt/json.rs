@@ -37,6 +37,7 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
         "known_gone_because": summary.known_gone_because,
         "servers_lost": summary.servers_lost,
         "servers_stopped": summary.servers_stopped,
+        "barren_kinds": summary.barren_kinds,
         "folder": summary.folder,
         "stopped": summary.stopped,
         "new": found.new,

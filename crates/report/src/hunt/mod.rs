@@ -9,7 +9,7 @@ mod json;
 mod junit;
 mod text;
 
-use anchorite_model::{HuntPlace, HuntSummary, Level};
+use anchorite_model::{BARREN, HuntPlace, HuntSummary, Level};
 
 pub use found::Found;
 pub(crate) use found::capital;
@@ -81,6 +81,12 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
     if counted > 0 {
         let count = many(counted, "violation was", "violations were");
         told.push(format!("{count} only counted: nobody has looked at them."));
+    }
+    if summary.barren_kinds > 0 {
+        let kinds = many(summary.barren_kinds, "kind of violation", "kinds of violations");
+        told.push(format!(
+            "{kinds} brought nothing new {BARREN} times in a row; more were only counted."
+        ));
     }
     if summary.flaky > 0 {
         let count = many(summary.flaky, "suspected violation", "suspected violations");

@@ -329,6 +329,7 @@ pub fn hunt() -> HuntSummary {
         )]),
         servers_lost: 0,
         servers_stopped: 0,
+        barren_kinds: 0,
         folder: Some("hunt-out".to_owned()),
         stopped: None,
     }
