@@ -73,6 +73,27 @@ fn a_key_that_was_free_must_not_be_refused() {
 }
 
 #[test]
+fn a_key_may_be_refused_that_was_taken_when_the_transaction_began() {
+    let case = case(
+        "/* setup */ CREATE TABLE t (a INT PRIMARY KEY);\n\
+         /* setup */ INSERT INTO t VALUES (1);\n\
+         /* t1 */ BEGIN;\n\
+         /* t2 */ UPDATE t SET a = 0;\n\
+         /* t1 */ INSERT INTO t VALUES (1);\n\
+         /* t1 */ ROLLBACK;\n",
+    );
+    let mut run = run(&case).expect("SQLite answers");
+    run.target.product = Product::Cockroach;
+    run.sessions.iter_mut().for_each(|session| session.level = Some(Level::Serializable));
+    run.events[2].outcome = error(ErrorClass::Constraint, "23505");
+    assert_eq!(verdict(&run), Verdict::Pass, "t1, then t2 explains it");
+    // There a statement sees what was committed before it began.
+    run.target.product = Product::Postgres;
+    run.sessions.iter_mut().for_each(|session| session.level = Some(Level::ReadCommitted));
+    assert_eq!(anomaly(&verdict(&run)), Some(REFUSED), "{:?}", verdict(&run));
+}
+
+#[test]
 fn a_row_that_a_locking_read_returned_must_not_change_before_its_end() {
     let case = case(
         "/* setup */ CREATE TABLE t (a INT PRIMARY KEY, b INT);\n\

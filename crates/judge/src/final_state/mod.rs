@@ -236,7 +236,8 @@ impl Trial<'_> {
     }
 
     fn refused(&self) -> Vec<Transaction<'_>> {
-        transactions::refused_inserts(self.transactions, Dialect::of(self.run.target.product))
+        let dialect = Dialect::of(self.run.target.product);
+        transactions::refused_inserts(self.transactions, dialect, self.documented.claims.sees)
     }
 
     /// Tries the serial orders until one explains the run, and these refusals with it.

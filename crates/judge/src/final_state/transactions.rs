@@ -7,6 +7,7 @@
 //! Assumption: transactions are begun and ended by statements of their own or by DDL. Where a session does
 //! something else (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
 
+use anchorite_claims::WriteView;
 use anchorite_model::sql::{Dialect, StatementKind, Tokens};
 use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, SessionIndex};
 
@@ -114,10 +115,12 @@ impl Transaction<'_> {
 }
 
 /// INSERTs of constants that were refused because a key was taken, in transactions that left no trace and had written
-/// nothing before; each as if it had stood alone.
+/// nothing before; each as if it had stood alone. Where a transaction has one snapshot, the key may have been taken there:
+/// then it counts from its beginning.
 pub fn refused_inserts<'r>(
     transactions: &[Transaction<'r>],
     dialect: Dialect,
+    sees: WriteView,
 ) -> Vec<Transaction<'r>> {
     let mut found = Vec::new();
     for transaction in transactions.iter().filter(|transaction| !transaction.committed) {
@@ -132,7 +135,10 @@ pub fn refused_inserts<'r>(
             begin: None,
             statements: vec![insert.clone()],
             committed: true,
-            began: insert.start,
+            began: match sees {
+                WriteView::TransactionSnapshot => transaction.began,
+                WriteView::Latest | WriteView::StatementSnapshot => insert.start,
+            },
             ended: insert.end,
             ..transaction.clone()
         });
