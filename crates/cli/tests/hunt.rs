@@ -304,7 +304,8 @@ fn a_known_issue_belongs_to_the_releases_that_it_was_measured_on() {
     let known = folder.path().join("known");
     std::fs::create_dir(&known).expect("a folder");
     let here = sqlite_release();
-    // Three entries whose case shows nothing: measured on an old release, on this one as present, on this one as absent.
+    // Three entries whose case shows nothing: measured on an old release, on this one as present, on this one as
+    // absent.
     for (name, measured) in [
         ("OLD", "-- manifests: sqlite 3.1.0 ser\n".to_owned()),
         ("HERE", format!("-- manifests: sqlite {here} ser\n")),

@@ -1,7 +1,7 @@
 //! A runner for which a lost connection is an error and not a result.
 //!
-//! Idea: a run in which a connection was lost says nothing about isolation, nor about what a target understands. Whoever
-//! asks many runs one question (does it show again? is this accepted?) must not take such a run for an answer.
+//! Idea: a run in which a connection was lost says nothing about isolation, nor about what a target understands.
+//! Whoever asks many runs one question (does it show again? is this accepted?) must not take such a run for an answer.
 
 use anchorite_model::{Case, Ending, ErrorClass, Level, Outcome, Run};
 use anchorite_stage::{Runner, StageError};

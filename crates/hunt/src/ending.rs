@@ -4,8 +4,8 @@
 //! outside is not: a scheduler ends the whole job with SIGTERM, the kernel's out-of-memory killer sends SIGKILL, an
 //! administrator shuts a server down. What can be known is judged in this order: what the log says last (an assertion
 //! is a crash however the process ended), how the process ended, what the server told its clients, and whether it took
-//! its Unix socket away, which only an orderly end does. Where nothing of that is known, and the product says nothing to
-//! its clients when it is shut down (MariaDB, TiDB), nothing is claimed.
+//! its Unix socket away, which only an orderly end does. Where nothing of that is known, and the product says
+//! nothing to its clients when it is shut down (MariaDB, TiDB), nothing is claimed.
 //!
 //! Blind spots: a server of somebody else that is killed with SIGKILL looks like one that crashed. A server that runs
 //! out of memory because of SQL is taken for one that was stopped.

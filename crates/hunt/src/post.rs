@@ -7,8 +7,8 @@
 //!
 //! What counts as down: the process has ended, the server refused connections, says that it recovers from a crash, or
 //! has been running for a shorter time than we have known it. A broken connection alone does not. What kind of end it
-//! was is judged in [`crate::ending`]. After a crash of our own server the cases that were running are run again, one by
-//! one, on the fresh server, before anybody else uses it.
+//! was is judged in [`crate::ending`]. After a crash of our own server the cases that were running are run again,
+//! one by one, on the fresh server, before anybody else uses it.
 //!
 //! Blind spot: a foreign server that is back before anybody asks again, and tells neither what happened nor how long it
 //! has been running, looks like a broken connection.

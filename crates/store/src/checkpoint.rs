@@ -1,9 +1,9 @@
 //! Checkpoints: a journal of progress that stays short however long a campaign lasts.
 //!
 //! Idea: lines of progress are only ever added up: ranges of case numbers that are done, counts, and how long each
-//! session took. So many lines can be replaced by few that add up to the same: one line per range without a gap, and one
-//! for each of two sums of time. They are lines like any others, so every release can read them. The journal is written
-//! anew beside its place and renamed, so whoever is killed finds the long one or the short one.
+//! session took. So many lines can be replaced by few that add up to the same: one line per range without a gap, and
+//! one for each of two sums of time. They are lines like any others, so every release can read them. The journal is
+//! written anew beside its place and renamed, so whoever is killed finds the long one or the short one.
 //!
 //! The length is that of the gaps: blocks that workers have in hand, not seconds that have passed.
 

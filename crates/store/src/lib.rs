@@ -3,7 +3,8 @@
 //! Idea: a campaign can be killed at any moment and loses nothing that was seen. A suspected violation is
 //! on disk before anybody looks closer at it; what became of it follows as one more line of a journal. Every
 //! file is written beside its place, synchronised and renamed, so a reader sees it whole or not at all.
-//! Journals grow, and are shortened to a checkpoint now and then; a torn last line is what a kill leaves, and is dropped.
+//! Journals grow, and are shortened to a checkpoint now and then; a torn last line is what a kill leaves, and is
+//! dropped.
 //!
 //! ```text
 //! DIR/campaign.json              seed, targets, levels, oracles, options: what `--resume` goes on with

@@ -1,7 +1,7 @@
 //! What a server on this machine leaves of its Unix socket when it ends.
 //!
-//! Idea: a server that is shut down takes its socket away; one that is killed or crashes leaves it. So whoever has known
-//! the socket can tell the two apart, even of a server that says nothing to its clients.
+//! Idea: a server that is shut down takes its socket away; one that is killed or crashes leaves it. So whoever has
+//! known the socket can tell the two apart, even of a server that says nothing to its clients.
 //! Blind spot: a server that was started again before anybody looked has made another one.
 
 use std::fs;

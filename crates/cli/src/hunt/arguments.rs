@@ -46,7 +46,8 @@ pub struct HuntArgs {
     /// Stop after this many cases, shared out evenly to all targets and levels
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub cases: Option<u64>,
-    /// Stop after this time (90s, 10m, 1h); default: 60s, unless --cases is given, now or when the campaign began. Suspects get at least a minute more
+    /// Stop after this time (90s, 10m, 1h); default: 60s, unless --cases is given, now or when the campaign began.
+    /// Suspects get at least a minute more
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
     /// How many workers; default: three per processor, because a worker waits for its server most of the time

@@ -3,7 +3,8 @@
 //! Idea: what has not been looked at yet comes first. A bug that shows in every tenth case would otherwise
 //! keep the investigator busy for the whole campaign, and a rarer one behind it would never be reached. Suspects that
 //! look like a known issue before they are reduced are a kind of their own, so that they take turns with the others.
-//! A kind whose last [`BARREN`] suspects brought no new name is only counted from then on: what it has to tell is known.
+//! A kind whose last [`BARREN`] suspects brought no new name is only counted from then on: what it has to tell is
+//! known.
 //!
 //! Blind spot: a rare second bug under the same anomaly, behind the first fifty. Who resumes a campaign looks at fifty
 //! more of each kind.

@@ -115,8 +115,8 @@ impl Transaction<'_> {
 }
 
 /// INSERTs of constants that were refused because a key was taken, in transactions that left no trace and had written
-/// nothing before; each as if it had stood alone. Where a transaction has one snapshot, the key may have been taken there:
-/// then it counts from its beginning.
+/// nothing before; each as if it had stood alone. Where a transaction has one snapshot, the key may have been taken
+/// there: then it counts from its beginning.
 pub fn refused_inserts<'r>(
     transactions: &[Transaction<'r>],
     dialect: Dialect,
