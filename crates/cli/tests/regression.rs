@@ -189,3 +189,23 @@ fn a_verdict_says_what_it_covers() {
     assert!(text.contains("pass (writes; reads are not judged at this level)"), "{text}");
     assert_eq!(json(folder.path(), &dirty)["results"][0]["verdicts"][0]["covers"], "writes");
 }
+
+#[test]
+fn what_the_rows_prove_is_named_with_what_is_promised() {
+    let folder = folder(&[]);
+    let skew = "/* t1 */ BEGIN;\n/* t1 */ SELECT * FROM t;\n/* t2 */ BEGIN;\n\
+                /* t2 */ UPDATE t SET v = 12 WHERE id = 1;\n/* t1 */ SELECT * FROM t;\n/* t2 */ ROLLBACK;\n\
+                /* t1 */ COMMIT;\n";
+    write(folder.path(), "x.case", &format!("{TABLE}{skew}"));
+    let dirty = ["x.case", "--on", "sqlite:shared-cache", "--level", "ru"];
+    let output = run(folder.path(), &dirty);
+    let text = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("G1a (aborted read): possible at this level, as documented"), "{text}");
+    assert!(text.contains("step 5 of t1 saw (1, 12), which t2 wrote in step 4"), "{text}");
+    let document = json(folder.path(), &dirty);
+    let observed = &document["results"][0]["observed"][0];
+    assert_eq!((&observed["anomaly"], &observed["claimed"]), (&"G1a".into(), &"possible".into()));
+    let serial = json(folder.path(), &["x.case"]);
+    assert_eq!(serial["results"][0]["observed"], serde_json::json!([]));
+}

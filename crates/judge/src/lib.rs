@@ -10,6 +10,7 @@
 //! * [`fate`]: whether a session's transactions really committed.
 //! * [`measured`]: at which products, versions and levels a case is known to show its phenomenon; [`expect`]: which
 //!   verdicts it gets there; [`mod@compare`]: a run held against both.
+//! * [`classic`]: the classic anomalies that the rows of any run prove.
 //! * [`probe`]: the classic anomalies: possible, or prevented, and how.
 
 pub mod classic;
@@ -28,7 +29,7 @@ pub mod probe;
 mod probe_cases;
 mod token;
 
-pub use classic::Observed;
+pub use classic::{Observed, observed};
 pub use compare::{Comparison, HeaderError, compare, level_of, readable};
 pub use condition::{Condition, Fact, StepFact};
 pub use coverage::{Covers, covers};

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anchorite_claims::Claims;
 use anchorite_hunt::{Trial, Tried};
-use anchorite_judge::{Oracle, compare, covers, readable};
+use anchorite_judge::{Oracle, compare, covers, observed, readable};
 use anchorite_model::{Case, Level};
 use anchorite_report::{RunFailure, RunResult};
 use anchorite_stage::{FreshTables, RunOptions, StageError};
@@ -182,7 +182,8 @@ pub fn judged(tried: Tried, trial: &Trial<'_>) -> RunResult {
         (judgement.oracle, verdict)
     });
     let verdicts = verdicts.collect();
-    RunResult { verdicts, covers, compared, ..run.into() }
+    let observed = observed(&run, trial.claims);
+    RunResult { verdicts, covers, compared, observed, ..run.into() }
 }
 
 /// Whether an error says something about the case and nothing about the target.

@@ -25,7 +25,7 @@ mod locks;
 pub mod mechanism;
 mod orders;
 mod replay;
-mod transactions;
+pub(crate) mod transactions;
 
 use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception, ReadPlace};
 use anchorite_model::sql::Dialect;
