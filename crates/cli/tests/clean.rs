@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use anchorite_owner::digest;
-use anchorite_target::{Owner, SessionOptions, Target, execute, open, wait_readable};
+use anchorite_target::{Marked, Owner, SessionOptions, Target, execute, open, wait_readable};
 use serde_json::Value;
 
 /// Longest wait for anything here.
@@ -135,6 +135,44 @@ fn clean_shows_first_and_drops_only_what_may_go() {
         assert_eq!(made_by(std::process::id(), target.as_ref(), Owner::Us), [ours.name()], "{url}");
         let sql = format!("DROP {verb} anchorite_of_the_user");
         execute(session.as_mut(), &sql, LIMIT).expect("what only looks like ours is still there");
+    }
+}
+
+/// A name that a process of this machine gave which has ended since.
+fn name_of_somebody_who_ended() -> String {
+    let mut child = Command::new("true").spawn().expect("it starts");
+    child.wait().expect("it ends");
+    let place = anchorite_owner::place().expect("this machine");
+    let said = format!("anchorite_{place:08x}_{}_1_{LONG_AGO}_0", child.id());
+    format!("{said}_{:04x}", digest(&said) & 0xffff)
+}
+
+#[test]
+fn a_prepared_transaction_does_not_keep_a_leftover_alive() {
+    let _alone = alone();
+    for url in targets().iter().filter(|url| url.starts_with("postgres")) {
+        let target = open(url).expect("the target opens");
+        let schema = target.create_schema().expect("a schema");
+        let options = SessionOptions { name: "test".into(), level: None, lock_wait: LIMIT };
+        let mut session = schema.open(&options).expect("a session").session;
+        let name = name_of_somebody_who_ended();
+        for sql in [
+            format!("CREATE SCHEMA {name}"),
+            format!("CREATE TABLE {name}.t (a INT)"),
+            "BEGIN".to_owned(),
+            format!("INSERT INTO {name}.t VALUES (1)"),
+            format!("PREPARE TRANSACTION 'it''s left: {name}'"),
+        ] {
+            execute(session.as_mut(), &sql, LIMIT).expect("done");
+        }
+        let cleaned = run(&["clean", url, "--yes"]);
+        assert_eq!(cleaned.status.code(), Some(0), "{}", text(&cleaned));
+        assert!(text(&cleaned).contains(&format!("{name} (of a run that has ended")));
+        let sql = format!("SELECT gid FROM pg_prepared_xacts WHERE gid LIKE '%{name}'");
+        let answer = execute(session.as_mut(), &sql, LIMIT).expect("an answer");
+        assert!(answer.results[0].rows.is_empty(), "the transaction is gone, too");
+        let is_there = |marked: &Marked| marked.name == name;
+        assert!(!target.marked().expect("a list").iter().any(is_there), "{url}");
     }
 }
 

@@ -105,7 +105,8 @@ impl Noticed {
         let run = self.runs.get_mut(n).and_then(Option::take);
         let mut because =
             vec![self.how.clone(), down.cause.words.clone(), down.afterwards.clone(), tried];
-        because.extend(down.log.iter().flat_map(|log| log.lines()).map(|l| l.trim().to_owned()));
+        let log = down.log.iter().flat_map(|log| log.lines()).map(str::trim);
+        because.extend(log.filter(|line| !line.is_empty()).map(str::to_owned));
         let anomaly = "server-crash".to_owned();
         let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
         let oracle = ORACLE.to_owned();

@@ -175,6 +175,11 @@ pub(crate) fn says_crash(signs: &[String]) -> bool {
     signs.iter().any(|sign| has(sign, &CRASHED))
 }
 
+/// Whether a log tells that the server, or a part of it, has ended.
+pub(crate) fn tells_end(log: &str) -> bool {
+    telling_line(log).is_some() || log.lines().any(|line| has(line, &KILLED))
+}
+
 /// The line of a log that tells best why a server crashed.
 pub(crate) fn telling_line(log: &str) -> Option<String> {
     TELLING.iter().find_map(|telling| {
@@ -255,5 +260,8 @@ mod tests {
         let log = "start\n7 [ERROR] mysqld got signal 6 ;\nbye\n";
         assert_eq!(telling_line(log).as_deref(), Some("7 [ERROR] mysqld got signal 6 ;"));
         assert_eq!(telling_line("all is well\n"), None);
+        let killed = "LOG:  server process (PID 7) was terminated by signal 9: Killed\n";
+        assert_eq!([log, killed, "all is well\n"].map(tells_end), [true, true, false]);
+        assert_eq!(telling_line(killed), None);
     }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anchorite_target::{Target, Trace, wait_readable};
 
-use crate::ending::{Cause, Clues, End, Sort, announces_shutdown, says_crash, telling_line};
+use crate::ending::{Cause, Clues, End, Sort, announces_shutdown, says_crash, tells_end};
 use crate::retrial::{Candidates, Retrial};
 
 /// A process that was killed gets this long to be gone: its sockets close a moment before.
@@ -298,7 +298,7 @@ impl Inquiry<'_> {
     ) -> Result<Aftermath, Gone> {
         let since = lock(&self.post.current).since;
         let down = self.down(None, String::new());
-        let is_logged = || down.log.as_deref().and_then(telling_line).is_some();
+        let is_logged = || down.log.as_deref().is_some_and(tells_end);
         let is_told = says_crash(&lock(&self.post.current).signs) || is_logged();
         let was_down = match was_restarted(target.as_ref(), since) {
             Some(was_restarted) => was_restarted || is_told,
@@ -307,7 +307,7 @@ impl Inquiry<'_> {
         if !was_down {
             return Ok(Aftermath::Alive);
         }
-        if self.keeper.is_ours() && down.cause.sort == Sort::Crash {
+        if self.keeper.is_ours() {
             drop(target);
             return self.start_again(None, candidates);
         }

@@ -57,9 +57,11 @@ pub(crate) fn remove(
 pub(crate) fn drop_schema(session: &mut PgSession, name: &str) -> Result<(), DbError> {
     let prepared = format!(
         "SELECT DISTINCT quote_literal(p.gid) FROM pg_prepared_xacts p \
-         JOIN pg_locks l ON l.virtualtransaction = '-1/' || p.transaction::text \
+         JOIN pg_locks own ON own.transactionid = p.transaction AND own.mode = 'ExclusiveLock' \
+         JOIN pg_locks l ON l.virtualtransaction = own.virtualtransaction \
          JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE p.database = current_database() AND n.nspname = '{name}'"
+         WHERE p.database = current_database() AND own.pid IS NULL AND l.pid IS NULL \
+         AND n.nspname = '{name}'"
     );
     // Somebody who may not see them can still try to drop the schema.
     for gid in texts(session, &prepared).unwrap_or_default().into_iter().flatten() {
