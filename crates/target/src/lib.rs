@@ -12,6 +12,7 @@
 //! A database error is data ([`Reply::Err`]); a [`TargetError`] means that the endpoint could not be
 //! used at all.
 
+mod away;
 pub mod cockroach;
 pub mod endpoint;
 mod innodb;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
 
+use crate::away::reach;
 use crate::endpoint::Endpoint;
 use crate::mark::{Mark, Marked};
 use crate::pg_marked;
@@ -228,7 +229,7 @@ impl Schema for PgSchema {
 impl Drop for PgSchema {
     fn drop(&mut self) {
         let _unheeded = heed(None);
-        if let Ok(connection) = dial(&self.endpoint, &[]) {
+        if let Some(connection) = reach(&self.endpoint, |endpoint| dial(endpoint, &[])) {
             let _ = pg_marked::drop_schema(&mut PgSession::new(connection), &self.name);
         }
     }

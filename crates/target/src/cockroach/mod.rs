@@ -18,6 +18,7 @@ use anchorite_model::{DbError, Level, Product, TargetInfo};
 use self::turns::Turns;
 use self::watcher::CockroachWatcher;
 
+use crate::away::reach;
 use crate::endpoint::Endpoint;
 use crate::mark::{Mark, Marked};
 use crate::pg_marked;
@@ -222,7 +223,7 @@ impl Schema for CockroachSchema {
 impl Drop for CockroachSchema {
     fn drop(&mut self) {
         let _unheeded = heed(None);
-        if let Ok(connection) = dial(&self.admin, &[]) {
+        if let Some(connection) = reach(&self.admin, |endpoint| dial(endpoint, &[])) {
             let name = &self.endpoint.database;
             let _ = pg_marked::drop_cascading(&mut PgSession::new(connection), name);
         }

@@ -7,6 +7,7 @@ use anchorite_model::{DbError, Level};
 
 use super::session::{self, OpenConnections};
 use super::{CONTROL_LIMIT, Server, marked, text};
+use crate::away::reach;
 use crate::mark::Mark;
 use crate::mysql_wire::Connection;
 use crate::{
@@ -106,7 +107,7 @@ impl Schema for FamilySchema {
 impl Drop for FamilySchema {
     fn drop(&mut self) {
         let _unheeded = heed(None);
-        let Ok(mut control) = Connection::open(&self.server.endpoint) else { return };
+        let Some(mut control) = reach(&self.server.endpoint, Connection::open) else { return };
         let left = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = marked::drop_database(&self.server, &mut control, &self.name, left);
     }

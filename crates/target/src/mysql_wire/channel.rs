@@ -129,3 +129,39 @@ impl Channel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Endpoint;
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+    use std::time::Duration;
+
+    /// An error that nobody has asked for: the first packet of a conversation, where an answer would be the second.
+    const UNASKED: &[u8] = b"\x0d\0\0\0\xff\x1d\x04#08S01bye!";
+
+    #[test]
+    fn what_a_server_says_before_it_hangs_up_is_heard() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let endpoint = Endpoint::parse("mysql://root@127.0.0.1").unwrap();
+        let endpoint = Endpoint { socket: Some(path), ..endpoint };
+        for is_read_first in [false, true] {
+            let socket = Socket::open(&endpoint, 1, Duration::from_secs(5)).unwrap();
+            let mut channel = Channel::new(socket);
+            let (mut server, _) = listener.accept().unwrap();
+            server.write_all(UNASKED).unwrap();
+            drop(server);
+            if is_read_first {
+                channel.expect_next_answer().unwrap();
+                assert!(channel.receive().is_err(), "it is no answer");
+            } else {
+                assert!(channel.send_commands(3, &["SELECT 1"]).is_err(), "nobody listens");
+            }
+            assert_eq!(channel.last_packet().as_deref(), Some(&UNASKED[4..]));
+            assert_eq!(channel.last_packet(), None);
+        }
+    }
+}
