@@ -7,6 +7,8 @@
 //! A lost connection says nothing about an option. Such a probe is run once more; if the connection is lost again
 //! although the server answers, the option is left out, and nobody should remember that for longer than needed.
 //!
+//! Nor does an account that may not: what is forbidden to it is left out, and not remembered either.
+//!
 //! Blind spot: an option that is accepted and ignored (CHECK in old MySQL) counts as there.
 
 use anchorite_generate::{Feature, Support, learn as support_of, probe_cases};
@@ -22,43 +24,60 @@ pub struct Learnt {
     pub support: Support,
     /// Options that are left out only because their probes lost the connection.
     pub unsure: Vec<&'static str>,
+    /// Options that are left out only because the account lacks a privilege.
+    pub forbidden: Vec<&'static str>,
 }
+
+/// What servers answer to an account that may not: MySQL's and MariaDB's numbers for databases, tables, columns,
+/// global privileges and routines, and the SQLSTATE of PostgreSQL and CockroachDB.
+const FORBIDDEN: [&str; 6] = ["1044", "1142", "1143", "1227", "1370", "42501"];
 
 /// What a probe says about its option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
     Accepted,
     Rejected,
+    Forbidden,
     Lost,
 }
 
 /// Runs the probes of all options and tells which ones the target rejects.
 pub fn learn(runner: &mut dyn Runner, product: Product) -> Result<Learnt, StageError> {
     let mut outcomes: Vec<(&Feature, bool)> = Vec::new();
-    let mut unsure = Vec::new();
+    let (mut unsure, mut forbidden) = (Vec::new(), Vec::new());
     for (feature, case) in probe_cases(product) {
         let said = match ask(runner, &case)? {
             Said::Lost => ask(runner, &case)?,
             said => said,
         };
-        if said == Said::Lost {
-            unsure.push(feature.name);
+        match said {
+            Said::Lost => unsure.push(feature.name),
+            Said::Forbidden => forbidden.push(feature.name),
+            Said::Accepted | Said::Rejected => {}
         }
         outcomes.push((feature, said == Said::Accepted));
     }
-    Ok(Learnt { support: support_of(&outcomes), unsure })
+    Ok(Learnt { support: support_of(&outcomes), unsure, forbidden })
 }
 
 fn ask(runner: &mut dyn Runner, case: &Case) -> Result<Said, StageError> {
     match runner.run(case, None) {
         Ok(run) if !lost_in(&run).is_empty() => Ok(Said::Lost),
         Ok(run) if is_accepted(&run) => Ok(Said::Accepted),
+        Ok(run) if is_forbidden(&run) => Ok(Said::Forbidden),
         Ok(_) => Ok(Said::Rejected),
         Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
             Ok(Said::Lost)
         }
         Err(error) => Err(error),
     }
+}
+
+fn is_forbidden(run: &Run) -> bool {
+    run.events.iter().any(|event| match &event.outcome {
+        Outcome::Error(error) => FORBIDDEN.contains(&error.code.as_str()),
+        _ => false,
+    })
 }
 
 fn is_accepted(run: &Run) -> bool {

@@ -4,7 +4,7 @@
 
 use anchorite_generate::{FEATURES, known_support};
 use anchorite_hunt::learn;
-use anchorite_model::{Case, Ending, Level, Run};
+use anchorite_model::{Case, DbError, Ending, Level, Outcome, Run};
 use anchorite_stage::{FreshTables, RunOptions, Runner, StageError};
 use anchorite_target::open;
 
@@ -67,6 +67,32 @@ fn a_lost_connection_says_nothing_about_an_option() {
         "an option of which nothing is known is left out, and named"
     );
     assert!(!unsure.support.has(unsure.unsure[0]));
+}
+
+/// An account that may not do what one of the probes does.
+struct Forbidding<'a>(FreshTables<'a>, &'static str);
+
+impl Runner for Forbidding<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+        let mut run = self.0.run(case, level)?;
+        for event in run.events.iter_mut().filter(|event| event.sql.contains("FOREIGN KEY")) {
+            let error = DbError { code: self.1.to_owned(), ..DbError::default() };
+            event.outcome = Outcome::Error(error);
+        }
+        Ok(run)
+    }
+}
+
+#[test]
+fn what_an_account_may_not_do_says_nothing_about_the_product() {
+    let target = open("sqlite").expect("it is built in");
+    for (code, is_forbidden) in [("1142", true), ("42501", true), ("1064", false)] {
+        let runner = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+        let mut runner = Forbidding(runner, code);
+        let learnt = learn(&mut runner, target.info().product).expect("it answers");
+        assert!(!learnt.support.has("foreign-key"), "{code}");
+        assert_eq!(learnt.forbidden.contains(&"foreign-key"), is_forbidden, "{code}");
+    }
 }
 
 #[test]

@@ -59,15 +59,20 @@ pub fn make(
     let support = match learnt::recall(target.info()) {
         Some(support) => support,
         None => {
-            let Learnt { support, unsure } = interrupt
+            let Learnt { support, unsure, forbidden } = interrupt
                 .attend(|| learn(&mut fresh, product))
                 .context("while its dialect was learnt")?;
-            if unsure.is_empty() {
+            if unsure.is_empty() && forbidden.is_empty() {
                 learnt::keep(target.info(), &support);
-            } else {
-                // Nothing that a broken connection says is remembered beyond this campaign.
-                let options = unsure.join(", ");
-                tell(&format!("left out, because asking for it lost the connection: {options}"));
+            }
+            // Nothing that a broken connection or a lack of privileges says is remembered beyond this campaign.
+            for (options, why) in [
+                (unsure, "asking for it lost the connection"),
+                (forbidden, "the account lacks a privilege (docs/connections.md)"),
+            ] {
+                if !options.is_empty() {
+                    tell(&format!("left out, because {why}: {}", options.join(", ")));
+                }
             }
             support
         }

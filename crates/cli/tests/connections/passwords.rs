@@ -67,6 +67,8 @@ fn passwords_come_from_all_places_and_show_up_nowhere() {
             shows_nothing(&words(&output));
         };
         refused(run(&[]).stdin(Stdio::null()), "--password-file FILE");
+        // The server asks, and on a terminal so do we.
+        prompt(&mut run(&[]));
         let file = home.join("password");
         write(&file, &format!("{PASSWORD}\nthe second line is not read\n"));
         passes(&mut run(&["--password-file", file.to_str().expect("a plain path")]));

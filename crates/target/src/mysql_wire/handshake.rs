@@ -91,7 +91,7 @@ fn try_to_connect(
             capabilities |= CapabilityFlags::CLIENT_SSL;
             encrypt(&mut channel, endpoint, capabilities, deadline).map_err(Refusal::Refused)?;
         } else if wish == Wish::Encrypted {
-            return Err(Refusal::Refused("the server does not support TLS".to_owned()));
+            return Err(Refusal::NoTls);
         }
     }
     let exchange = Exchange {

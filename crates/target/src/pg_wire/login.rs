@@ -46,7 +46,7 @@ impl PgConnection {
             if is_willing {
                 socket.encrypt(endpoint, deadline).map_err(Refusal::Refused)?;
             } else if wish == Wish::Encrypted {
-                return Err(Refusal::Refused("the server does not support TLS".to_owned()));
+                return Err(Refusal::NoTls);
             }
         }
         let mut connection = Self {

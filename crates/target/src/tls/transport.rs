@@ -24,6 +24,8 @@ pub(crate) enum Wish {
 pub(crate) enum Refusal {
     /// Nobody answers there, or nobody who speaks the protocol.
     Unreachable(String),
+    /// The server has no encryption, and it was asked for.
+    NoTls,
     /// The server does not let us in, or encryption failed.
     Refused(String),
     /// The server wants a password, and there is none.
@@ -36,17 +38,16 @@ impl Refusal {
             Self::Unreachable(reason) | Self::Refused(reason) | Self::PasswordWanted(reason) => {
                 reason
             }
+            Self::NoTls => "the server does not support TLS",
         }
     }
 
     /// The error, with the place.
     pub(crate) fn at(self, endpoint: &Endpoint) -> TargetError {
-        let place = endpoint.to_string();
+        let (endpoint, reason) = (endpoint.to_string(), self.reason().to_owned());
         match self {
-            Self::PasswordWanted(reason) => TargetError::PasswordWanted { endpoint: place, reason },
-            Self::Unreachable(reason) | Self::Refused(reason) => {
-                TargetError::Connect { endpoint: place, reason }
-            }
+            Self::PasswordWanted(_) => TargetError::PasswordWanted { endpoint, reason },
+            _ => TargetError::Connect { endpoint, reason },
         }
     }
 }
@@ -85,6 +86,9 @@ fn wishes(endpoint: &Endpoint) -> (Wish, Option<Wish>) {
 fn both(second: Wish, first: Refusal, other: Refusal) -> Refusal {
     let (encrypted, plain) =
         if second == Wish::Encrypted { (other, first) } else { (first, other) };
+    if encrypted == Refusal::NoTls {
+        return plain;
+    }
     if plain.reason() == encrypted.reason() {
         return encrypted;
     }
@@ -156,6 +160,21 @@ mod tests {
             Err(Refusal::Unreachable("nobody".to_owned()))
         });
         assert_eq!((tries, result.is_err()), (1, true));
+    }
+
+    #[test]
+    fn that_there_is_no_tls_is_no_reason_where_it_was_not_demanded() {
+        let refuse = |wish| -> Result<(), _> {
+            Err(match wish {
+                Wish::Plain => Refusal::PasswordWanted("who are you".to_owned()),
+                _ => Refusal::NoTls,
+            })
+        };
+        let told = Refusal::PasswordWanted("who are you".to_owned());
+        assert_eq!(negotiate(&endpoint("localhost", None), refuse), Err(told));
+        let strict = endpoint("localhost", Some(SslMode::Require));
+        let error = negotiate(&strict, refuse).unwrap_err().at(&strict).to_string();
+        assert!(error.ends_with("the server does not support TLS"), "{error}");
     }
 
     #[test]
