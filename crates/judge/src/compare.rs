@@ -4,12 +4,13 @@
 //! about it at the level that the case names. A test, a regression run and a hunt ask the same question of both, so it
 //! is answered in one place.
 
-use anchorite_model::{Case, Judgement, Level, Run, SessionInfo, Verdict};
+use anchorite_claims::Version;
+use anchorite_model::{Case, Judgement, Level, Run, SessionInfo, TargetInfo, Verdict};
 
 use crate::expect::{self, BadExpectation, expectations};
 use crate::final_state::common_level;
 use crate::header::{ConditionError, shows};
-use crate::measured::{self, Agreement, Measured, Remark};
+use crate::measured::{self, Agreement, Measured, Remark, Versions};
 
 /// Why a header cannot be compared with a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +53,22 @@ pub fn readable(case: &Case) -> Result<(), HeaderError> {
     Measured::of(case)?;
     expectations(case)?;
     Ok(())
+}
+
+/// Whether anything in the header was measured on this very release.
+pub fn is_measured_on(case: &Case, target: &TargetInfo) -> Result<bool, HeaderError> {
+    let measured = Measured::of(case)?;
+    let seen = measured.seen.iter().flat_map(|seen| &seen.places);
+    let places = measured.manifests.iter().chain(&measured.absent).chain(seen);
+    let places = places.map(|place| (place.product, &place.versions));
+    let expected = expectations(case)?;
+    let expected = expected.iter().flat_map(|line| &line.places);
+    let mut all = places.chain(expected.map(|(product, versions)| (*product, versions)));
+    let version = Version::of(target);
+    let is_measured = |versions: &Versions| {
+        matches!(versions, Versions::Measured(_)) && versions.include(&version)
+    };
+    Ok(all.any(|(product, versions)| product == target.product && is_measured(versions)))
 }
 
 /// Compares a run and its judgements with the header of its case.

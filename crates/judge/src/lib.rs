@@ -30,7 +30,7 @@ mod probe_cases;
 mod token;
 
 pub use classic::{Observed, observed};
-pub use compare::{Comparison, HeaderError, compare, level_of, readable};
+pub use compare::{Comparison, HeaderError, compare, is_measured_on, level_of, readable};
 pub use condition::{Condition, Fact, StepFact};
 pub use coverage::{Covers, covers};
 pub use header::{ConditionError, shows};
