@@ -2,15 +2,15 @@
 //!
 //! Idea: an oracle that judges writes says "pass" to a lost update at a level that permits it, and the reader is left
 //! alone with the rows. So what the rows themselves prove is named: reads of what was never committed (G1a, G1b), and
-//! the cycles of dependencies that Adya's names stand for ([`cycles`]), with the sentences that prove each, and
+//! the cycles of dependencies that Adya's names stand for (`cycles`), with the sentences that prove each, and
 //! beside it the promise. It is no verdict: it says what happened, not whether it may.
 //!
-//! * [`statement`], [`expression`]: as much SQL as can be followed row by row.
-//! * [`history`]: which version of which row each statement wrote; [`sight`]: which it saw.
-//! * [`cycles`]: the names; [`serial`]: whether another order gives the same rows, so that there is nothing to name.
-//! * [`repeated`]: the same query twice, where the rest cannot be followed.
+//! * `statement`, `expression`: as much SQL as can be followed row by row.
+//! * `history`: which version of which row each statement wrote; `sight`: which it saw.
+//! * `cycles`: the names; `serial`: whether another order gives the same rows, so that there is nothing to name.
+//! * `repeated`: the same query twice, where the rest cannot be followed.
 //!
-//! Assumption: see [`history`]. Blind spot: joins, subqueries, aggregates, functions, cascades, triggers, savepoints
+//! Assumption: see `history`. Blind spot: joins, subqueries, aggregates, functions, cascades, triggers, savepoints
 //! that were rolled back to: a run with such a write is not followed, a read with it is passed over. G2 is looked for
 //! in cycles of up to four transactions. OTV is called G-single, which it is a case of.
 
