@@ -51,6 +51,8 @@ fn release() -> String {
 fn a_folder_is_run_by_name_at_any_depth_and_jobs_change_nothing() {
     let names = ["b/z.case", "a.case", "b/a/k.case", "b.case", "c.case", "d.case", "note.txt"];
     let folder = folder(&names.map(|name| (name, "")));
+    let alone = format!("-- alone: it would meet others\n{TABLE}{WAIT}");
+    write(folder.path(), "b/a/k.case", &alone);
     let cases = |document: &Value| -> Vec<String> {
         let results = document["results"].as_array().expect("results");
         results.iter().map(|result| result["case"].to_string().replace('"', "")).collect()

@@ -2,10 +2,10 @@
 //!
 //! Idea: a regression run is a list of jobs, a case at a level. Each has a schema of its own, so they do not meet. A
 //! case that cannot be set up on a target does not end a run of many: it is a failure among the results.
-//! Blind spot: what a whole server shares. Cases that take advisory locks, or wait for everybody's transactions (CREATE
-//! INDEX CONCURRENTLY, DEFERRABLE), meet other cases that run at the same time.
+//! What a whole server shares (names of advisory locks, CREATE INDEX CONCURRENTLY, which waits for everybody) is not in a
+//! schema, so a case that uses it says `-- alone:` in its header, and runs when the others are done.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anchorite_claims::Claims;
@@ -133,24 +133,31 @@ impl Errand<'_> {
         jobs: &[Job<'_>],
         goes_on: bool,
     ) -> Vec<Option<Outcome>> {
-        let next = AtomicUsize::new(0);
         let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::default()).collect();
-        let worker = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(job) = jobs.get(index) else { break };
-                let outcome = self.try_case(target, job);
-                if matches!(&outcome, Err(error) if !(goes_on && is_of_the_case(error))) {
-                    next.store(jobs.len(), Ordering::Relaxed);
+        let (alone, together): (Vec<usize>, Vec<usize>) =
+            (0..jobs.len()).partition(|index| needs_to_be_alone(jobs[*index].case));
+        let is_over = AtomicBool::new(false);
+        for (places, at_once) in [(together, self.arguments.jobs.get()), (alone, 1)] {
+            let next = AtomicUsize::new(0);
+            let worker = || {
+                while let Some(index) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let outcome = self.try_case(target, &jobs[*index]);
+                    let ends = |error: &StageError| !(goes_on && is_of_the_case(error));
+                    if outcome.as_ref().is_err_and(ends) {
+                        is_over.store(true, Ordering::Relaxed);
+                    }
+                    let place = &outcomes[*index];
+                    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
                 }
-                *outcomes[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-            }
-        };
-        std::thread::scope(|scope| {
-            let workers = self.arguments.jobs.get().min(jobs.len());
-            (1..workers).for_each(|_| drop(scope.spawn(worker)));
-            worker();
-        });
+            };
+            std::thread::scope(|scope| {
+                (1..at_once.min(places.len())).for_each(|_| drop(scope.spawn(worker)));
+                worker();
+            });
+        }
         let unlocked = |outcome: Mutex<Option<Outcome>>| {
             outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
         };
@@ -184,6 +191,11 @@ pub fn judged(tried: Tried, trial: &Trial<'_>) -> RunResult {
     let verdicts = verdicts.collect();
     let observed = observed(&run, trial.claims);
     RunResult { verdicts, covers, compared, observed, ..run.into() }
+}
+
+/// Whether a case must not meet others on the same server: its `-- alone:` line says why.
+fn needs_to_be_alone(case: &Case) -> bool {
+    case.header.other.iter().any(|(key, _)| key == "alone")
 }
 
 /// Whether an error says something about the case and nothing about the target.
