@@ -2,8 +2,8 @@
 //!
 //! Idea: a regression run is a list of jobs, a case at a level. Each has a schema of its own, so they do not meet. A
 //! case that cannot be set up on a target does not end a run of many: it is a failure among the results.
-//! What a whole server shares (names of advisory locks, CREATE INDEX CONCURRENTLY, which waits for everybody) is not in a
-//! schema, so a case that uses it says `-- alone:` in its header, and runs when the others are done.
+//! What a whole server shares (names of advisory locks, CREATE INDEX CONCURRENTLY, which waits for everybody) is not in
+//! a schema, so a case that uses it says `-- alone:` in its header, and runs when the others are done.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
