@@ -116,6 +116,8 @@ impl Target for Postgres {
     }
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
+        // A connection that is given up in the middle of this would leave a schema behind.
+        let _unheeded = heed(None);
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
         let name = Mark::next().to_string();
         let schema = PgSchema { endpoint: self.endpoint.clone(), info: self.info.clone(), name };

@@ -189,7 +189,7 @@ fn open_quarries(
     for (n, name) in names.iter().enumerate() {
         let past = campaign.and_then(|campaign| campaign.targets.get(n));
         let (keeper, target) = Kept::open(name, login)?;
-        rehearse(target.as_ref(), arguments.silence.is_none())?;
+        interrupt.attend(|| rehearse(target.as_ref(), arguments.silence.is_none()))?;
         let info = target.info().clone();
         let levels = match past {
             Some(past) if arguments.level.is_empty() => past.levels.clone(),
