@@ -32,8 +32,10 @@ const PATIENCE_MIN: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Who stops a whole job signals the server and us; our own signal may be noticed this much later.
 const OWN_SIGNAL: Duration = Duration::from_millis(300);
-/// Servers count their life in whole seconds, and the first ones pass before they answer.
+/// A server that is younger than our acquaintance with it by more than this was restarted.
 const UPTIME_SLACK: Duration = Duration::from_secs(3);
+/// Servers count their life in whole seconds: one that has run all the time may say this much too little.
+const UPTIME_ROUNDING: Duration = Duration::from_secs(1);
 
 /// So many different things that clients were told are kept.
 const SIGNS_MAX: usize = 100;
@@ -380,9 +382,13 @@ impl Inquiry<'_> {
 
 /// Whether the server is younger than our acquaintance with it; `None` where that cannot be told.
 fn was_restarted(target: &dyn Target, since: Instant) -> Option<bool> {
-    let uptime = target.uptime()?;
-    let known_for = since.elapsed();
-    (known_for > UPTIME_SLACK).then(|| uptime + UPTIME_SLACK < known_for)
+    is_younger(target.uptime()?, since.elapsed())
+}
+
+fn is_younger(uptime: Duration, known_for: Duration) -> Option<bool> {
+    let is_as_old = uptime + UPTIME_ROUNDING >= known_for && known_for > UPTIME_SLACK;
+    let is_younger = uptime + UPTIME_SLACK < known_for;
+    (is_as_old || is_younger).then_some(is_younger)
 }
 
 /// The time of day, for people who compare it with a server's log.
@@ -394,4 +400,22 @@ pub(crate) fn clock(at: SystemTime) -> String {
 /// A panic elsewhere is told by its own thread; the data behind the lock is whole at every moment.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::is_younger;
+
+    #[test]
+    fn an_uptime_decides_only_where_it_is_clearly_longer_or_shorter() {
+        let seconds = Duration::from_secs;
+        assert_eq!(is_younger(seconds(60), seconds(9)), Some(false));
+        assert_eq!(is_younger(seconds(9), Duration::from_millis(9_900)), Some(false));
+        assert_eq!(is_younger(seconds(1), seconds(9)), Some(true));
+        // Killed and back within the first seconds: what clients were told has to decide.
+        assert_eq!(is_younger(seconds(1), Duration::from_millis(3_500)), None);
+        assert_eq!(is_younger(seconds(1), seconds(2)), None);
+    }
 }
