@@ -6,7 +6,7 @@
 //! the cache, then each bucket by itself, small enough to stay there as a whole.
 
 use crate::model::KeyId;
-use crate::shares::{cut, in_shares};
+use crate::portions::{cut, in_portions};
 use std::ops::Range;
 
 /// A bucket of this many entries fits the cache of a core.
@@ -25,44 +25,44 @@ pub(crate) struct Groups<E> {
     keys: Range<KeyId>,
     /// A bucket is for so many keys: two to the power of this.
     shift: u32,
-    /// What each share of the input brought; those of a bucket belong together.
-    shares: Vec<Share<E>>,
+    /// What each portion of the input brought; those of a bucket belong together.
+    portions: Vec<Portion<E>>,
 }
 
-struct Share<E> {
+struct Portion<E> {
     /// Where each bucket ends.
     ends: Vec<u32>,
     entries: Vec<E>,
 }
 
 impl<E: Copy + Default + Send> Groups<E> {
-    /// Sorts what `entries` gives, about `expected` of them; every share is asked for twice, on a thread of its own.
+    /// Sorts what `entries` gives, about `expected` of them; every portion is asked for twice, on a thread of its own.
     pub(crate) fn new<I: Iterator<Item = (KeyId, E)>>(
         keys: Range<KeyId>,
         expected: usize,
-        shares: usize,
+        portions: usize,
         entries: impl Fn(usize) -> I + Sync,
     ) -> Groups<E> {
         let most = (expected / BUCKET).clamp(1, MOST_BUCKETS);
         let shift = keys.len().div_ceil(most).next_power_of_two().trailing_zeros();
-        let entries = |share: usize| entries(share).filter(|(key, _)| keys.contains(key));
-        let shares = in_shares(shares, &|share| {
+        let entries = |portion: usize| entries(portion).filter(|(key, _)| keys.contains(key));
+        let portions = in_portions(portions, &|portion| {
             let bucket = |key: KeyId| ((key - keys.start) >> shift) as usize;
             let mut ends = vec![0_u32; (keys.len() >> shift) + 2];
-            entries(share).for_each(|(key, _)| ends[bucket(key) + 1] += 1);
+            entries(portion).for_each(|(key, _)| ends[bucket(key) + 1] += 1);
             for at in 1..ends.len() {
                 ends[at] += ends[at - 1];
             }
             // Filling a bucket moves its start to its end.
             let mut sorted = vec![E::default(); ends[ends.len() - 1] as usize];
-            entries(share).for_each(|(key, entry)| {
+            entries(portion).for_each(|(key, entry)| {
                 let slot = &mut ends[bucket(key)];
                 sorted[*slot as usize] = entry;
                 *slot += 1;
             });
-            Share { ends, entries: sorted }
+            Portion { ends, entries: sorted }
         });
-        Groups { keys, shift, shares }
+        Groups { keys, shift, portions }
     }
 
     /// The keys of each bucket.
@@ -72,23 +72,23 @@ impl<E: Copy + Default + Send> Groups<E> {
         self.keys.clone().step_by(1 << shift).map(keys)
     }
 
-    /// Hands over every key of a share of all keys with its entries, which are expanded first. Keys come in order.
+    /// Hands over every key of a portion of all keys with its entries, which are expanded first. Keys come in order.
     pub(crate) fn for_each<T: Keyed>(
         &self,
-        share: usize,
-        shares: usize,
+        portion: usize,
+        portions: usize,
         expand: impl Fn(E) -> T,
         mut take: impl FnMut(KeyId, &mut [T]),
     ) {
         let mut expanded: Vec<T> = Vec::new();
         let mut starts: Vec<u32> = Vec::new();
         let mut sorted: Vec<T> = Vec::new();
-        let own = cut(self.buckets().len(), share, shares);
+        let own = cut(self.buckets().len(), portion, portions);
         let buckets = self.buckets().enumerate();
         for (bucket, keys) in buckets.skip(own.start as usize).take(own.len()) {
             // Nothing else happens here, so that the processor fetches many of them at a time.
             expanded.clear();
-            for Share { ends, entries } in &self.shares {
+            for Portion { ends, entries } in &self.portions {
                 let start = bucket.checked_sub(1).map_or(0, |before| ends[before] as usize);
                 let entries = &entries[start..ends[bucket] as usize];
                 expanded.extend(entries.iter().map(|entry| expand(*entry)));

@@ -15,11 +15,11 @@ use crate::model::Workload;
 use crate::orders::updates_fit;
 use crate::polygraph::{Decision, Polygraph, Reason, Shape};
 use crate::resolve::Fault;
-use crate::{lattice, replay, singles};
+use crate::{consistent_view, lattice, replay};
 
 /// What can be said about a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LevelVerdict {
     /// The history satisfies it.
     Holds,
     /// The history does not satisfy it.
@@ -28,10 +28,10 @@ pub enum Verdict {
     Unknown(String),
 }
 
-impl Verdict {
+impl LevelVerdict {
     /// Holds or fails.
-    pub fn of(holds: bool) -> Verdict {
-        if holds { Verdict::Holds } else { Verdict::Fails }
+    pub fn of(holds: bool) -> LevelVerdict {
+        if holds { LevelVerdict::Holds } else { LevelVerdict::Fails }
     }
 }
 
@@ -97,40 +97,40 @@ fn parts(level: &str) -> Option<(Base, bool, bool)> {
 }
 
 /// Decides one of Adya's and Elle's levels.
-pub fn adya(analysis: &Analysis<'_>, level: &str) -> Verdict {
+pub fn adya(analysis: &Analysis<'_>, level: &str) -> LevelVerdict {
     let Some((base, session, real_time)) = parts(level) else {
-        return Verdict::Unknown(format!("{level} is not decided"));
+        return LevelVerdict::Unknown(format!("{level} is not decided"));
     };
     if analysis.is_serial_as_given(real_time) {
-        return Verdict::Holds;
+        return LevelVerdict::Holds;
     }
     let model = lattice::canonical(level).unwrap_or("serializable");
     let prohibited = lattice::prohibited_by(model);
     if analysis.scanned(&prohibited) {
-        return Verdict::Fails;
+        return LevelVerdict::Fails;
     }
     let verdict = decide(analysis, base, session, real_time);
-    if verdict != Verdict::Holds {
+    if verdict != LevelVerdict::Holds {
         return verdict;
     }
     if real_time && !analysis.history.has_real_time() {
-        return Verdict::Unknown("the history has no real time".to_owned());
+        return LevelVerdict::Unknown("the history has no real time".to_owned());
     }
     settled(analysis)
 }
 
 /// Holds, unless reads had to be set aside.
-fn settled(analysis: &Analysis<'_>) -> Verdict {
+fn settled(analysis: &Analysis<'_>) -> LevelVerdict {
     if analysis.resolved.ambiguous {
-        return Verdict::Unknown(
+        return LevelVerdict::Unknown(
             "a value that was written more than once was read, so its writer is not known"
                 .to_owned(),
         );
     }
-    Verdict::Holds
+    LevelVerdict::Holds
 }
 
-fn decide(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -> Verdict {
+fn decide(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -> LevelVerdict {
     match base {
         Base::WriteOrder | Base::ReadCommitted | Base::AtomicView => {
             weak_graph(analysis, base, session, real_time)
@@ -138,12 +138,12 @@ fn decide(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -
         Base::CursorStability => {
             let Analysis { history, resolved, .. } = analysis;
             if analysis.clash().is_some() || !updates_fit(history, resolved, analysis.derived()) {
-                return Verdict::Fails;
+                return LevelVerdict::Fails;
             }
             polygraph(analysis, Shape::WriteRead, session, real_time, false)
         }
         Base::ConsistentView => match decide(analysis, Base::CursorStability, session, real_time) {
-            Verdict::Holds => singles::consistent_view(analysis, session, real_time),
+            LevelVerdict::Holds => consistent_view::decide(analysis, session, real_time),
             other => other,
         },
         Base::RepeatableRead => polygraph(analysis, Shape::Serial, session, real_time, false),
@@ -153,14 +153,14 @@ fn decide(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -
 }
 
 /// Levels for which any linear extension of the edges is a version order.
-fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -> Verdict {
+fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: bool) -> LevelVerdict {
     let mut edges = EdgeList::default();
     let mut possible = true;
     if analysis.orders_are_open() {
         // No write is known to follow another one: what is left is reads-from and the order edges.
         let plain = base == Base::ReadCommitted && !session && !real_time;
         if base == Base::WriteOrder || plain && analysis.resolved.leads_forward {
-            return Verdict::Holds;
+            return LevelVerdict::Holds;
         }
         open_edges(analysis, session, real_time, &mut edges);
     } else {
@@ -179,7 +179,7 @@ fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: boo
             }
         }
     }
-    Verdict::of(possible && edges.are_acyclic(analysis.history.txns.len()))
+    LevelVerdict::of(possible && edges.are_acyclic(analysis.history.txns.len()))
 }
 
 fn open_edges(analysis: &Analysis<'_>, session: bool, real_time: bool, edges: &mut EdgeList) {
@@ -205,12 +205,12 @@ fn polygraph(
     session: bool,
     real_time: bool,
     predicates: bool,
-) -> Verdict {
+) -> LevelVerdict {
     if analysis.clash().is_some() {
-        return Verdict::Fails;
+        return LevelVerdict::Fails;
     }
     if !real_time && serial_with_sessions(analysis) {
-        return Verdict::Holds;
+        return LevelVerdict::Holds;
     }
     let inputs = analysis.inputs(analysis.derived(), session, real_time, predicates);
     verdict(analysis, Polygraph::new(inputs, shape).decide(&analysis.limits))
@@ -231,50 +231,56 @@ fn serial_with_sessions(analysis: &Analysis<'_>) -> bool {
     })
 }
 
-fn verdict(analysis: &Analysis<'_>, decision: Decision) -> Verdict {
+fn verdict(analysis: &Analysis<'_>, decision: Decision) -> LevelVerdict {
     match decision {
-        Decision::Holds => Verdict::Holds,
+        Decision::Holds => LevelVerdict::Holds,
         Decision::Fails(reason) => {
             if reason != Reason::CertainCycle {
                 analysis.note_reason(reason);
             }
-            Verdict::Fails
+            LevelVerdict::Fails
         }
-        Decision::Unknown(why) => Verdict::Unknown(why),
+        Decision::Unknown(why) => LevelVerdict::Unknown(why),
     }
 }
 
 /// Decides one of the axiomatic levels.
-pub fn axiomatic(analysis: &Analysis<'_>, level: &str) -> Verdict {
+pub fn axiomatic(analysis: &Analysis<'_>, level: &str) -> LevelVerdict {
     if analysis.history.workload != Workload::Registers {
-        return Verdict::Unknown(
+        return LevelVerdict::Unknown(
             "the axiomatic levels are for single reads and writes of unique values".to_owned(),
         );
     }
     if analysis.resolved.faults.iter().any(|at| breaks_axioms(analysis, at)) {
-        return Verdict::Fails;
+        return LevelVerdict::Fails;
     }
     if analysis.is_serial_as_given(false) {
-        return Verdict::Holds;
+        return LevelVerdict::Holds;
     }
     let verdict = match level {
-        "read-committed" => {
-            Verdict::of(weak::holds(&analysis.context(), Weak::ReadCommitted, analysis.threads))
-        }
+        "read-committed" => LevelVerdict::of(weak::holds(
+            &analysis.context(),
+            Weak::ReadCommitted,
+            analysis.threads,
+        )),
         "read-atomic" => {
-            Verdict::of(weak::holds(&analysis.context(), Weak::ReadAtomic, analysis.threads))
+            LevelVerdict::of(weak::holds(&analysis.context(), Weak::ReadAtomic, analysis.threads))
         }
-        "causal" => Verdict::of(weak::holds(&analysis.context(), Weak::Causal, analysis.threads)),
-        "prefix" if analysis.clash().is_none() && serial_with_sessions(analysis) => Verdict::Holds,
+        "causal" => {
+            LevelVerdict::of(weak::holds(&analysis.context(), Weak::Causal, analysis.threads))
+        }
+        "prefix" if analysis.clash().is_none() && serial_with_sessions(analysis) => {
+            LevelVerdict::Holds
+        }
         "prefix" => {
             let inputs = analysis.inputs(analysis.known(), true, false, false);
             verdict(analysis, Polygraph::new(inputs, Shape::Prefix).decide(&analysis.limits))
         }
         "snapshot-isolation" => polygraph(analysis, Shape::Snapshot, true, false, false),
         "serializable" => polygraph(analysis, Shape::Serial, true, false, false),
-        _ => Verdict::Unknown(format!("{level} is not decided")),
+        _ => LevelVerdict::Unknown(format!("{level} is not decided")),
     };
-    if verdict == Verdict::Holds { settled(analysis) } else { verdict }
+    if verdict == LevelVerdict::Holds { settled(analysis) } else { verdict }
 }
 
 /// Faults after which there is no reads-from relation that the axioms could speak about.

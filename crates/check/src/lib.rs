@@ -12,17 +12,18 @@
 //! depend on the number of threads.
 //!
 //! ```
-//! use anchorite_check::{input, levels::Verdict, report};
+//! use anchorite_check::{input, levels::LevelVerdict, report};
 //!
 //! let text = "[x:=1 y:=1]\n---\n[x==1 y==?]\n";
 //! let (_, history) = input::read(text.as_bytes(), None).expect("a dbcop history");
 //! let report = report::judge(&history, &report::Options::default());
-//! assert_eq!(report.valid, Verdict::Fails);
+//! assert_eq!(report.valid, LevelVerdict::Fails);
 //! assert_eq!(report.anomalies[0].name, "G-single-item");
 //! ```
 
 pub mod analysis;
 pub mod axiomatic;
+mod consistent_view;
 pub mod dsg;
 pub mod elle;
 pub mod graph;
@@ -36,13 +37,12 @@ pub mod names;
 pub mod orders;
 pub mod output;
 pub mod polygraph;
+mod portions;
 pub mod predicates;
 mod replay;
 pub mod report;
 pub mod resolve;
 pub mod scans;
 pub mod sessions;
-mod shares;
-mod singles;
 pub mod witness;
 pub mod write_table;

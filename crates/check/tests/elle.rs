@@ -4,7 +4,7 @@
 //! variable `ANCHORITE_SHARED_DATA` names, or in `../shared/data` next to the checkout.
 
 use anchorite_check::input;
-use anchorite_check::levels::Verdict;
+use anchorite_check::levels::LevelVerdict;
 use anchorite_check::report::{ElleOptions, Options, judge};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -41,9 +41,9 @@ fn every_case_gets_elles_result() {
         let options = Options { elle: Some(elle), threads: 1, ..Options::default() };
         let report = judge(&history, &options);
         let valid = match report.valid {
-            Verdict::Holds => Value::Bool(true),
-            Verdict::Fails => Value::Bool(false),
-            Verdict::Unknown(_) => Value::String("unknown".to_owned()),
+            LevelVerdict::Holds => Value::Bool(true),
+            LevelVerdict::Fails => Value::Bool(false),
+            LevelVerdict::Unknown(_) => Value::String("unknown".to_owned()),
         };
         let mut anomalies: Vec<String> =
             report.anomalies.iter().map(|anomaly| anomaly.name.to_owned()).collect();

@@ -2,7 +2,7 @@
 
 use anchorite_check::input;
 use anchorite_check::lattice;
-use anchorite_check::levels::{AXIOMATIC, Verdict};
+use anchorite_check::levels::{AXIOMATIC, LevelVerdict};
 use anchorite_check::model::History;
 use anchorite_check::report::{Options, Report, judge};
 use std::path::{Path, PathBuf};
@@ -34,8 +34,8 @@ fn report(path: &Path) -> Report {
     judge(&read(path), &Options { threads: 2, ..Options::default() })
 }
 
-fn holds(levels: &[(&'static str, Verdict)], name: &str) -> bool {
-    levels.iter().any(|(level, verdict)| *level == name && *verdict == Verdict::Holds)
+fn holds(levels: &[(&'static str, LevelVerdict)], name: &str) -> bool {
+    levels.iter().any(|(level, verdict)| *level == name && *verdict == LevelVerdict::Holds)
 }
 
 /// `strong-session-`, `strong-` or nothing.
@@ -67,7 +67,7 @@ fn adya_folders_are_right() {
                     model != weaker && lattice::weaker(model).contains(weaker)
                 });
             assert!(
-                !stronger || *verdict != Verdict::Holds,
+                !stronger || *verdict != LevelVerdict::Holds,
                 "{}: {other} holds too",
                 path.display()
             );
@@ -89,7 +89,7 @@ fn axiomatic_folders_are_right() {
         let report = report(&path);
         let place = AXIOMATIC.iter().position(|name| *name == level);
         for (at, (name, verdict)) in report.axiomatic.iter().enumerate() {
-            let expected = Verdict::of(place.is_some_and(|place| at <= place));
+            let expected = LevelVerdict::of(place.is_some_and(|place| at <= place));
             assert_eq!(*verdict, expected, "{}: {name}", path.display());
         }
     }

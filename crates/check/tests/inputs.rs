@@ -1,7 +1,7 @@
 //! Inputs: recognition, errors with line and expectation, unpacking, pipes, conversions.
 
 use anchorite_check::input::{self, Format, InputError, Source};
-use anchorite_check::levels::Verdict;
+use anchorite_check::levels::LevelVerdict;
 use anchorite_check::model::{Atom, History, HistoryBuilder};
 use anchorite_check::output;
 use anchorite_check::report::{Options, judge};
@@ -176,7 +176,7 @@ fn cobra_logs_are_read_and_truncation_is_noticed() {
     assert!(input::read(log.as_slice(), None).is_err());
 }
 
-type Verdicts = Vec<(&'static str, Verdict)>;
+type Verdicts = Vec<(&'static str, LevelVerdict)>;
 
 fn verdicts(history: &History) -> (Verdicts, Verdicts) {
     let report = judge(history, &Options::default());
@@ -245,9 +245,9 @@ fn whatever_is_written_can_be_read_again() {
 #[test]
 fn values_written_twice_are_unknown_only_if_read() {
     let (_, unread) = read("w(1,5,0,0)\nw(1,5,1,1)\n").expect("a history");
-    assert_eq!(judge(&unread, &Options::default()).valid, Verdict::Holds);
+    assert_eq!(judge(&unread, &Options::default()).valid, LevelVerdict::Holds);
     let (_, read_once) = read("w(1,5,0,0)\nw(1,5,1,1)\nr(1,5,2,2)\n").expect("a history");
-    assert!(matches!(judge(&read_once, &Options::default()).valid, Verdict::Unknown(_)));
+    assert!(matches!(judge(&read_once, &Options::default()).valid, LevelVerdict::Unknown(_)));
 }
 
 #[test]
@@ -256,5 +256,5 @@ fn predicate_reads_among_lists_are_judged() {
                 {:type :ok, :process 2, :value [[:append y 1]]}\n";
     let (_, history) = read(text).expect("a history");
     let report = judge(&history, &Options::default());
-    assert_eq!(report.valid, Verdict::Holds);
+    assert_eq!(report.valid, LevelVerdict::Holds);
 }

@@ -3,7 +3,7 @@
 
 use anchorite_check::analysis::Analysis;
 use anchorite_check::input;
-use anchorite_check::levels::{self, Verdict};
+use anchorite_check::levels::{self, LevelVerdict};
 use anchorite_check::model::History;
 use anchorite_check::polygraph::Limits;
 use anchorite_check::resolve::resolve;
@@ -182,6 +182,6 @@ proptest! {
         let history = read(&sessions.concat(), lists);
         let analysis = Analysis::new(&history, None, Limits::default());
         let found = levels::adya(&analysis, "strong-session-serializable");
-        prop_assert_eq!(found, Verdict::of(expected), "{:?}", txns);
+        prop_assert_eq!(found, LevelVerdict::of(expected), "{:?}", txns);
     }
 }

@@ -4,7 +4,7 @@
 //! logs, or a pipe), the progress bar, and what is printed.
 
 use anchorite_check::input::{self, Format, Source};
-use anchorite_check::levels::Verdict;
+use anchorite_check::levels::LevelVerdict;
 use anchorite_check::model::{Atom, History, HistoryBuilder, SymbolKind};
 use anchorite_check::names::{self, Asked};
 use anchorite_check::report::{self, ElleOptions, Options, Report, text::Style};
@@ -339,8 +339,9 @@ fn print(args: &CheckArgs, judged: &[(String, Format, History, Report)]) {
 
 /// 1 if a history is invalid, 4 if none could be judged, 0 otherwise.
 fn exit_code(judged: &[(String, Format, History, Report)]) -> ExitCode {
-    let invalid = judged.iter().any(|(.., report)| report.valid == Verdict::Fails);
-    let unknown = judged.iter().all(|(.., report)| matches!(report.valid, Verdict::Unknown(_)));
+    let invalid = judged.iter().any(|(.., report)| report.valid == LevelVerdict::Fails);
+    let unknown =
+        judged.iter().all(|(.., report)| matches!(report.valid, LevelVerdict::Unknown(_)));
     ExitCode::from(if invalid {
         1
     } else if unknown {

@@ -8,7 +8,7 @@ use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anchorite_target::{Marked, Owner, Target};
+use anchorite_drivers::{Marked, Owner, Target};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 

@@ -3,10 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+use anchorite_drivers::TargetError;
+use anchorite_drivers::endpoint::BadUrl;
 use anchorite_judge::ObserveError;
 use anchorite_stage::StageError;
-use anchorite_target::TargetError;
-use anchorite_target::endpoint::BadUrl;
 
 use crate::output::complain;
 

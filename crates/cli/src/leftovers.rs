@@ -3,7 +3,7 @@
 //! Only what carries our mark is looked at, and only what belongs to a process that has ended beyond doubt is removed
 //! without being asked. Everything else is for `anchorite clean`.
 
-use anchorite_target::{Marked, Owner, Target};
+use anchorite_drivers::{Marked, Owner, Target};
 
 use crate::output::tell;
 

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
+use anchorite_drivers::{Target, TargetError};
 use anchorite_model::Level;
 use anchorite_model::level::UnknownLevel;
-use anchorite_target::{Target, TargetError};
 
 /// One `--level` argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anchorite_claims::{Claims, Documented, Promise};
+use anchorite_drivers::{SessionOptions, Target, TargetError};
 use anchorite_judge::{ObserveError, observe, probe::anomaly, probe_cases};
 use anchorite_model::{Case, Level, Run, TargetInfo};
 use anchorite_report::probe::{self, CaseProbe, LevelProbe, Probe};
 use anchorite_stage::{Limits, RunOptions, StageError, run_case};
-use anchorite_target::{SessionOptions, Target, TargetError};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
-use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
+use anchorite_drivers::Target;
+use anchorite_drivers::endpoint::without_password;
+use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
 use anchorite_model::{Finding, Level, Origin, Signature};
 use anchorite_reduce::Shape;
 use anchorite_report::hunt::many;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
-use anchorite_target::Target;
-use anchorite_target::endpoint::without_password;
 use anyhow::Context;
 use clap::Args;
 
@@ -121,10 +121,10 @@ fn reduce(
     let claims = Claims::for_target(target.info());
     // A finding that rests on an exception was found strictly, so that is how it is looked for.
     let excepted = subject.signature.as_ref().is_some_and(|found| found.exception.is_some());
-    let trial = Trial { claims, oracles: &oracles, strict: arguments.strict || excepted };
+    let examiner = Examiner { claims, oracles: &oracles, strict: arguments.strict || excepted };
     let mut fast = Arena::new(target, options.clone())?;
     let mut fresh = FreshTables { target, options: options.clone() };
-    let suspect = Suspect {
+    let suspect = Suspicion {
         case: &subject.case,
         level,
         signature: subject.signature.clone(),
@@ -135,7 +135,7 @@ fn reduce(
         Effort { confirmations: arguments.confirm, time: arguments.time, ..Effort::default() };
     let start = Instant::now();
     let known = known_issues(arguments.known.as_deref())?;
-    let outcome = investigate(&trial, &mut fast, &mut fresh, &suspect, &effort, &known)?;
+    let outcome = investigate(&examiner, &mut fast, &mut fresh, &suspect, &effort, &known)?;
     let seconds = start.elapsed().as_secs_f64();
     match outcome {
         Investigation::Confirmed { finding, shape, questions, complete } => {

@@ -121,7 +121,7 @@ fn test(
         };
         bar.set_length(test.runs());
         bar.set_message(level.map_or("default level", anchorite_model::Level::name));
-        let found = test.hold();
+        let found = test.perform();
         bar.finish_and_clear();
         findings.push(found?);
     }

@@ -147,8 +147,8 @@ fn verdict(honest: &Honest, declared: &[&Planted]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anchorite_drivers::sabotage::Sabotage;
     use anchorite_judge::Oracle;
-    use anchorite_target::sabotage::Sabotage;
 
     #[test]
     fn what_could_not_be_planted_has_no_recall() {

@@ -8,14 +8,14 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use anchorite_drivers::cockroach::hurry_waiters;
+use anchorite_drivers::endpoint::Endpoint as Address;
+use anchorite_drivers::open;
 use anchorite_model::Product;
 use anchorite_servers::{
     Endpoint, Error, Kept, Options, Progress, Request, RunningServer, handshake, keep,
     kept_servers, start, stop_all, stop_kept,
 };
-use anchorite_target::cockroach::hurry_waiters;
-use anchorite_target::endpoint::Endpoint as Address;
-use anchorite_target::open;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,9 +1,9 @@
 //! `--on`: from a text to something that runs.
 
+use anchorite_drivers::postgres::Postgres;
+use anchorite_drivers::{Address, Target};
 use anchorite_model::Product;
 use anchorite_servers::{Options, Request, RunningServer, start};
-use anchorite_target::postgres::Postgres;
-use anchorite_target::{Address, Target};
 
 use crate::exit::BadInput;
 use crate::leftovers;

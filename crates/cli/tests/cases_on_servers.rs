@@ -8,10 +8,10 @@
 
 use std::path::{Path, PathBuf};
 
+use anchorite_drivers::{Target, open};
 use anchorite_judge::{Agreement, Measured, Remark, is_measured_on, remarks};
 use anchorite_model::Case;
 use anchorite_stage::{RunOptions, StageError, run_case};
-use anchorite_target::{Target, open};
 
 fn targets() -> Vec<Box<dyn Target>> {
     let urls = std::env::var("ANCHORITE_TEST_URLS").unwrap_or_default();

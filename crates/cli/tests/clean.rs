@@ -8,8 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use anchorite_drivers::{Marked, Owner, SessionOptions, Target, execute, open, wait_readable};
 use anchorite_owner::digest;
-use anchorite_target::{Marked, Owner, SessionOptions, Target, execute, open, wait_readable};
 use serde_json::Value;
 
 /// Longest wait for anything here.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use anchorite_target::wait_readable;
+use anchorite_drivers::wait_readable;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -333,6 +333,6 @@ fn a_known_issue_belongs_to_the_releases_that_it_was_measured_on() {
 
 /// The release of the SQLite that is built in.
 fn sqlite_release() -> String {
-    let target = anchorite_target::open("sqlite").expect("SQLite is built in");
+    let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
     anchorite_claims::Version::of(target.info()).to_string()
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use anchorite_target::{open, wait_readable};
+use anchorite_drivers::{open, wait_readable};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

@@ -10,8 +10,8 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use anchorite_drivers::{Schema, Session, Target, execute, open, wait_readable};
 use anchorite_model::Product;
-use anchorite_target::{Schema, Session, Target, execute, open, wait_readable};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest wait for anything here.
@@ -41,7 +41,7 @@ struct Spy {
 impl Spy {
     fn new(target: &dyn Target) -> Self {
         let schema = target.create_schema().expect("a schema");
-        let session = schema.caretaker(LIMIT).expect("a session");
+        let session = schema.own_session(LIMIT).expect("a session");
         Self { session, product: target.info().product, _schema: schema }
     }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anchorite_claims::Version;
-use anchorite_target::open;
+use anchorite_drivers::open;
 
 /// The releases on which every spec gave its expected output.
 const MEASURED: [&str; 3] = ["15.18", "15.20", "17.11"];

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anchorite_target::{Session, SessionOptions, execute, open, wait_readable};
+use anchorite_drivers::{Session, SessionOptions, execute, open, wait_readable};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

@@ -43,7 +43,7 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
 
 /// The release of the SQLite that is built in.
 fn release() -> String {
-    let target = anchorite_target::open("sqlite").expect("SQLite is built in");
+    let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
     anchorite_claims::Version::of(target.info()).to_string()
 }
 

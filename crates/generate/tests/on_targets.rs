@@ -5,7 +5,7 @@
 
 mod support;
 
-use anchorite_target::{Target, open};
+use anchorite_drivers::{Target, open};
 use support::Tally;
 
 /// Statements that may fail for a reason that is none of ours (DDL beside open transactions).

@@ -6,10 +6,10 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
+use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, Weights, case};
 use anchorite_model::{Case, Outcome, Run, Statement, StatementKind};
 use anchorite_stage::{FreshTables, RunOptions, Runner};
-use anchorite_target::{Target, open};
 
 /// One session after the other.
 fn serial(case: &Case) -> Case {

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
+use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, Weights};
-use anchorite_hunt::{Trial, processors, usual_workers};
+use anchorite_hunt::{Examiner, processors, usual_workers};
 use anchorite_judge::Oracle;
 use anchorite_model::{Case, Level, Outcome, Run, StatementKind};
 use anchorite_stage::{Arena, Asking, Limits, RunOptions, Runner, StageError};
-use anchorite_target::{Target, open};
 
 const CASES: usize = 4_000;
 const WARM_UP: usize = 200;
@@ -86,7 +86,7 @@ struct Measured {
 /// Runs and judges all cases with a few workers.
 fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) -> Measured {
     let claims = Claims::for_target(target.info());
-    let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
+    let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
     let next = AtomicUsize::new(0);
     // Cases that share their tables stay with one worker, as in a hunt.
     let tables = |case: &Case| {
@@ -109,7 +109,7 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
         while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
             for case in *block {
                 runner.is_rehearsing = false;
-                let tried = trial.hold(&mut runner, case, Some(level)).expect("a case runs");
+                let tried = examiner.examine(&mut runner, case, Some(level)).expect("a case runs");
                 let waits = |outcome: &Outcome| matches!(outcome, Outcome::Blocked { .. });
                 blocked += usize::from(tried.run.events.iter().any(|e| waits(&e.outcome)));
             }

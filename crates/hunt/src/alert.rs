@@ -3,9 +3,9 @@
 //! Idea: a run in which a connection was lost says nothing about isolation, nor about what a target understands.
 //! Whoever asks many runs one question (does it show again? is this accepted?) must not take such a run for an answer.
 
+use anchorite_drivers::TargetError;
 use anchorite_model::{Case, Ending, ErrorClass, Level, Outcome, Run};
 use anchorite_stage::{Runner, StageError};
-use anchorite_target::TargetError;
 
 /// Passes cases on, and speaks up when a connection was lost.
 pub struct Alert<'a> {

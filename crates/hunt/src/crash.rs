@@ -18,8 +18,8 @@ use anchorite_store::{Crash, RunningCase};
 
 use crate::ending::Sort;
 use crate::hash::Fnv;
-use crate::post::Down;
 use crate::retrial::Retrial;
+use crate::supervisor::Down;
 
 /// The name of the oracle.
 pub const ORACLE: &str = "crash";

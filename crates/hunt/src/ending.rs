@@ -10,8 +10,8 @@
 //! Blind spots: a server of somebody else that is killed with SIGKILL looks like one that crashed. A server that runs
 //! out of memory because of SQL is taken for one that was stopped.
 
+use anchorite_drivers::Trace;
 use anchorite_model::{Product, TargetInfo};
-use anchorite_target::Trace;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,16 +16,16 @@ use anchorite_model::{Case, Confirmed, Contrast, Finding, Level, Origin, Outcome
 use anchorite_model::{ErrorClass, SessionInfo};
 use anchorite_reduce::known::{self, KnownIssue, Sighting};
 use anchorite_reduce::{
-    Budget, Confirmation, Reduced, Shape, Tally, contrast, contrasts, fingerprint, reduce,
+    Budget, Confirmation, Reduced, Repetitions, Shape, contrast, contrasts, fingerprint, reduce,
 };
 use anchorite_report::finding::headline;
 use anchorite_stage::{Runner, StageError};
 
-use crate::{Trial, Tried};
+use crate::{Examined, Examiner};
 
 /// A case that seems to show something.
 #[derive(Debug, Clone)]
-pub struct Suspect<'a> {
+pub struct Suspicion<'a> {
     /// The case.
     pub case: &'a Case,
     /// The level of all sessions, where it is not the case's own.
@@ -41,7 +41,7 @@ pub struct Suspect<'a> {
 /// How much to do for one suspect.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// So often it must come out again, before and after the reduction.
+    /// How many times it must show again, before the reduction and after it.
     pub confirmations: u32,
     /// So many questions the reduction may ask.
     pub questions: usize,
@@ -82,15 +82,15 @@ pub enum Investigation {
 
 /// Confirms, reduces and names a suspect. `fast` is for the many runs of the reduction, `fresh` for what is told.
 pub fn investigate(
-    trial: &Trial<'_>,
+    examiner: &Examiner<'_>,
     fast: &mut dyn Runner,
     fresh: &mut dyn Runner,
-    suspect: &Suspect<'_>,
+    suspect: &Suspicion<'_>,
     effort: &Effort,
     known: &[KnownIssue],
 ) -> Result<Investigation, StageError> {
     let mut wanted = suspect.signature.clone();
-    let before = confirm(trial, fresh, suspect.case, suspect.level, &mut wanted, effort)?;
+    let before = confirm(examiner, fresh, suspect.case, suspect.level, &mut wanted, effort)?;
     let (original, wanted) = match (before, wanted) {
         ((Confirmation::Confirmed(_), Some(tried)), Some(wanted)) => (tried, wanted),
         ((Confirmation::Flaky(confirmed), _), _) => return Ok(Investigation::Flaky(confirmed)),
@@ -102,7 +102,7 @@ pub fn investigate(
         }
     };
     let question =
-        Question { trial, level: suspect.level, wanted, nonsense: nonsense(&original.run) };
+        Question { examiner, level: suspect.level, wanted, nonsense: nonsense(&original.run) };
     let deadline = Instant::now() + effort.time;
     let mut reduced = question.reduce(fast, suspect.case, &original.run, effort, deadline)?;
     let mut after = question.confirm(fresh, &reduced.case, effort)?;
@@ -139,32 +139,32 @@ pub fn looks_like(run: &Run, signature: &Signature, known: &[KnownIssue]) -> Opt
 /// Runs a case as often as asked. What it shows first is what is wanted, if nothing was yet. The last run
 /// that showed it comes along.
 fn confirm(
-    trial: &Trial<'_>,
+    examiner: &Examiner<'_>,
     fresh: &mut dyn Runner,
     case: &Case,
     level: Option<Level>,
     wanted: &mut Option<Signature>,
     effort: &Effort,
-) -> Result<(Confirmation, Option<Tried>), StageError> {
-    let mut tally = Tally::new(effort.confirmations);
+) -> Result<(Confirmation, Option<Examined>), StageError> {
+    let mut repetitions = Repetitions::new(effort.confirmations);
     let mut last = None;
-    while tally.wants_more() {
-        let tried = trial.hold(fresh, case, level)?;
+    while repetitions.wants_more() {
+        let tried = examiner.examine(fresh, case, level)?;
         if wanted.is_none() {
             wanted.clone_from(&tried.signature);
         }
-        let shown = wanted.as_ref().is_some_and(|wanted| shows(trial, &tried, wanted));
-        tally.note(shown);
+        let shown = wanted.as_ref().is_some_and(|wanted| shows(examiner, &tried, wanted));
+        repetitions.note(shown);
         if shown {
             last = Some(tried);
         }
     }
-    Ok((tally.verdict(), last))
+    Ok((repetitions.verdict(), last))
 }
 
 /// Whether one of the oracles says this.
-fn shows(trial: &Trial<'_>, tried: &Tried, wanted: &Signature) -> bool {
-    let mut signatures = tried.judgements.iter().filter_map(|j| j.signature(trial.strict));
+fn shows(examiner: &Examiner<'_>, tried: &Examined, wanted: &Signature) -> bool {
+    let mut signatures = tried.judgements.iter().filter_map(|j| j.signature(examiner.strict));
     signatures.any(|signature| signature == *wanted)
 }
 
@@ -178,7 +178,7 @@ fn nonsense(run: &Run) -> usize {
 
 /// "Is it still the same finding?"
 struct Question<'a> {
-    trial: &'a Trial<'a>,
+    examiner: &'a Examiner<'a>,
     level: Option<Level>,
     wanted: Signature,
     /// As many meaningless errors as the original has.
@@ -187,9 +187,10 @@ struct Question<'a> {
 
 impl Question<'_> {
     fn ask(&self, runner: &mut dyn Runner, case: &Case) -> Result<bool, StageError> {
-        match self.trial.hold(runner, case, self.level) {
+        match self.examiner.examine(runner, case, self.level) {
             Ok(tried) => {
-                Ok(nonsense(&tried.run) <= self.nonsense && shows(self.trial, &tried, &self.wanted))
+                Ok(nonsense(&tried.run) <= self.nonsense
+                    && shows(self.examiner, &tried, &self.wanted))
             }
             // A setup that does not work is an answer: not this way.
             Err(StageError::Setup { .. }) => Ok(false),
@@ -216,9 +217,9 @@ impl Question<'_> {
         fresh: &mut dyn Runner,
         case: &Case,
         effort: &Effort,
-    ) -> Result<(Confirmed, Option<Tried>), StageError> {
+    ) -> Result<(Confirmed, Option<Examined>), StageError> {
         let mut wanted = Some(self.wanted.clone());
-        let confirmation = confirm(self.trial, fresh, case, self.level, &mut wanted, effort)?;
+        let confirmation = confirm(self.examiner, fresh, case, self.level, &mut wanted, effort)?;
         Ok(match confirmation {
             (Confirmation::Confirmed(confirmed), tried) => (confirmed, tried),
             (Confirmation::Flaky(confirmed), _) => (confirmed, None),
@@ -234,7 +235,8 @@ impl Question<'_> {
         most: usize,
     ) -> Result<Vec<Contrast>, StageError> {
         let target = &run.target;
-        let offered = self.trial.claims.levels.iter().filter(|level| level.is_offered_by(target));
+        let offered =
+            self.examiner.claims.levels.iter().filter(|level| level.is_offered_by(target));
         let levels: Vec<Level> =
             offered.filter(|level| level.same_as.is_none()).map(|level| level.level).collect();
         let level = self.level.or_else(|| level_of(run));
@@ -243,12 +245,13 @@ impl Question<'_> {
             if told.len() >= most {
                 break;
             }
-            let tried = match self.trial.hold(fresh, &variant.case, variant.level.or(self.level)) {
-                Ok(tried) => tried,
-                Err(StageError::Interrupted) => return Err(StageError::Interrupted),
-                Err(StageError::Setup { .. }) => continue,
-                Err(error) => return Err(error),
-            };
+            let tried =
+                match self.examiner.examine(fresh, &variant.case, variant.level.or(self.level)) {
+                    Ok(tried) => tried,
+                    Err(StageError::Interrupted) => return Err(StageError::Interrupted),
+                    Err(StageError::Setup { .. }) => continue,
+                    Err(error) => return Err(error),
+                };
             if nonsense(&tried.run) <= self.nonsense && tried.signature.is_none() {
                 let outcome = contrast::told(run, &tried.run);
                 told.push(Contrast { change: variant.change, outcome });
@@ -259,8 +262,8 @@ impl Question<'_> {
 
     fn finding(
         &self,
-        suspect: &Suspect<'_>,
-        tried: Tried,
+        suspect: &Suspicion<'_>,
+        tried: Examined,
         confirmed: Confirmed,
         contrast: Vec<Contrast>,
         known: &[KnownIssue],
@@ -268,14 +271,14 @@ impl Question<'_> {
         let level = level_of(&tried.run);
         // Only the final-state oracle leaves reads alone, and only where the level does.
         let serial_reads = level.is_some_and(|level| {
-            let writes = self.trial.claims.writes(&tried.run.target, level);
+            let writes = self.examiner.claims.writes(&tried.run.target, level);
             writes.is_none_or(|writes| writes.claims.reads != ReadPlace::Free)
         });
         let takes_snapshots = level.is_some_and(|level| level > Level::ReadCommitted);
         let with_reads = serial_reads || takes_snapshots || self.wanted.oracle != "final-state";
         let shape = Shape::of(&tried.run, with_reads);
         // Two names of one level do not make two findings of one cause.
-        let same = |level: Level| self.trial.claims.level(level).and_then(|said| said.same_as);
+        let same = |level: Level| self.examiner.claims.level(level).and_then(|said| said.same_as);
         let fingerprint =
             fingerprint(&shape, &self.wanted, level.map(|level| same(level).unwrap_or(level)));
         let sighting = Sighting {
@@ -306,10 +309,10 @@ impl Question<'_> {
     /// What is promised, and which exceptions were considered.
     fn claim(&self, run: &Run, level: Option<Level>) -> Vec<String> {
         let Some(level) = level else { return Vec::new() };
-        let said = self.trial.claims.level(level);
+        let said = self.examiner.claims.level(level);
         let mut sentences: Vec<String> =
             said.iter().map(|said| format!("{level}: {} ({})", said.says, said.url)).collect();
-        if let Some(writes) = self.trial.claims.writes(&run.target, level) {
+        if let Some(writes) = self.examiner.claims.writes(&run.target, level) {
             sentences.push(format!("writes: {} ({})", writes.claims.says, writes.claims.url));
             sentences.extend(writes.exceptions.iter().map(|exception| {
                 let considered = if Some(&exception.name) == self.wanted.exception.as_ref() {

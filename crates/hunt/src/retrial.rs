@@ -9,10 +9,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anchorite_target::Target;
+use anchorite_drivers::Target;
 
 use crate::ending::telling_line;
-use crate::post::{DYING, Keeper, Wait};
+use crate::supervisor::{DYING, ServerControl, Wait};
 
 /// A case that crashed the server again is run this often in all.
 const RUNS: u32 = 3;
@@ -56,7 +56,7 @@ impl Retrial {
     /// Runs them one by one on a server that nobody else uses; `target` is in the end the one to go on with.
     pub(crate) fn of(
         candidates: &mut dyn Candidates,
-        keeper: &mut dyn Keeper,
+        server_control: &mut dyn ServerControl,
         target: &mut Arc<dyn Target>,
         wait: Wait<'_>,
     ) -> Self {
@@ -67,14 +67,14 @@ impl Retrial {
                 break;
             }
             tried += 1;
-            let mut shown = u32::from(crashes(candidates, n, keeper, target));
+            let mut shown = u32::from(crashes(candidates, n, server_control, target));
             if shown == 0 {
                 continue;
             }
             let mut runs = 1;
             while runs < RUNS && !wait.is_interrupted() {
                 runs += 1;
-                shown += u32::from(crashes(candidates, n, keeper, target));
+                shown += u32::from(crashes(candidates, n, server_control, target));
             }
             candidates.convict(n);
             return Self::Again { n, shown, runs };
@@ -87,20 +87,21 @@ impl Retrial {
 fn crashes(
     candidates: &mut dyn Candidates,
     n: usize,
-    keeper: &mut dyn Keeper,
+    server_control: &mut dyn ServerControl,
     target: &mut Arc<dyn Target>,
 ) -> bool {
     if !candidates.run(n, target.as_ref()) {
         return false;
     }
-    let says_so = |keeper: &dyn Keeper| {
-        keeper.log_tail().is_some_and(|log| telling_line(&log).is_some()) || keeper.open().is_err()
+    let says_so = |server_control: &dyn ServerControl| {
+        server_control.log_tail().is_some_and(|log| telling_line(&log).is_some())
+            || server_control.open().is_err()
     };
-    if keeper.ended_within(DYING).is_none() && !says_so(keeper) {
+    if server_control.ended_within(DYING).is_none() && !says_so(server_control) {
         return false;
     }
     // A server that cannot be started is found out about by whoever uses it next.
-    if let Ok(fresh) = keeper.restart() {
+    if let Ok(fresh) = server_control.restart() {
         *target = fresh;
     }
     true

@@ -13,6 +13,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anchorite_claims::Claims;
+use anchorite_drivers::sabotage::{Sabotage, sabotaged};
+use anchorite_drivers::{Target, TargetError};
 use anchorite_judge::Oracle;
 use anchorite_model::{
     Answer, Case, Ending, ErrorClass, Level, Origin, Outcome, Rows, Run, Signature, TargetInfo,
@@ -20,10 +22,8 @@ use anchorite_model::{
 };
 use anchorite_reduce::known;
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
-use anchorite_target::sabotage::{Sabotage, sabotaged};
-use anchorite_target::{Target, TargetError};
 
-use crate::{Effort, Investigation, Suspect, Trial, investigate};
+use crate::{Effort, Examiner, Investigation, Suspicion, investigate};
 
 /// What is tested, and how much.
 pub struct SelfTest<'a> {
@@ -189,7 +189,7 @@ impl SelfTest<'_> {
     }
 
     /// Runs everything.
-    pub fn hold(&self) -> Result<Findings, StageError> {
+    pub fn perform(&self) -> Result<Findings, StageError> {
         let baseline = self.baseline()?;
         let sabotages = self.sabotages(baseline.level.or(self.level));
         let next = AtomicUsize::new(0);
@@ -216,9 +216,9 @@ impl SelfTest<'_> {
         })
     }
 
-    fn trial(&self) -> Trial<'_> {
+    fn examiner(&self) -> Examiner<'_> {
         let claims = Claims::for_target(self.target.info());
-        Trial { claims, oracles: self.oracles, strict: false }
+        Examiner { claims, oracles: self.oracles, strict: false }
     }
 
     fn baseline(&self) -> Result<Baseline, StageError> {
@@ -249,7 +249,7 @@ impl SelfTest<'_> {
                 let name = baseline.level.map(|level| level.name().to_owned());
                 baseline.words = name.unwrap_or_else(|| session.level_read_back.clone());
             }
-            let tried = self.trial().judge(&mut runner, run)?;
+            let tried = self.examiner().judge(&mut runner, run)?;
             let is_known = match &tried.signature {
                 Some(signature) => self.is_known(&mut runner, case, signature)?,
                 None => false,
@@ -272,11 +272,11 @@ impl SelfTest<'_> {
     ) -> Result<bool, StageError> {
         let origin = Origin::File(case.name.clone());
         let signature = Some(signature.clone());
-        let suspect = Suspect { case, level: self.level, signature, origin, on: "" };
+        let suspect = Suspicion { case, level: self.level, signature, origin, on: "" };
         let mut fresh = FreshTables { target: self.target, options: self.options.clone() };
         let effort = Effort { confirmations: 1, contrasts: 0, ..Effort::default() };
         let known = known::built_in();
-        let outcome = investigate(&self.trial(), runner, &mut fresh, &suspect, &effort, known)?;
+        let outcome = investigate(&self.examiner(), runner, &mut fresh, &suspect, &effort, known)?;
         Ok(matches!(outcome, Investigation::Confirmed { finding, .. } if finding.known.is_some()))
     }
 
@@ -312,7 +312,7 @@ impl SelfTest<'_> {
                 continue;
             }
             planted += 1;
-            let tried = self.trial().judge(&mut rehearsals, run)?;
+            let tried = self.examiner().judge(&mut rehearsals, run)?;
             for (line, judgement) in lines.iter_mut().zip(tried.judgements) {
                 line.note(number, &judgement.verdict);
             }

@@ -14,7 +14,7 @@ use anchorite_model::{Blocker, ErrorClass, HuntSummary, Outcome, Run, Verdict, V
 use anchorite_store::Counts;
 use serde::{Deserialize, Serialize};
 
-use crate::Tried;
+use crate::Examined;
 use crate::hash::Fnv;
 
 /// More reasons than this are counted together.
@@ -62,7 +62,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a case; with `strict`, documented exceptions are violations.
-    pub fn count(&mut self, tried: &Tried, strict: bool) {
+    pub fn count(&mut self, tried: &Examined, strict: bool) {
         self.count_run(&tried.run);
         for judgement in &tried.judgements {
             let verdict = judgement.verdict.clone();

@@ -8,11 +8,11 @@
 use std::path::{Path, PathBuf};
 
 use anchorite_claims::Claims;
-use anchorite_hunt::Trial;
+use anchorite_drivers::{Target, open};
+use anchorite_hunt::Examiner;
 use anchorite_judge::{Agreement, Oracle, Remark, compare, is_measured_on};
 use anchorite_model::Case;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
-use anchorite_target::{Target, open};
 
 fn case_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the folder can be listed") {
@@ -45,11 +45,11 @@ fn contradictions(target: &dyn Target, case: &Case) -> Vec<String> {
         return Vec::new();
     }
     let claims = Claims::for_product(product);
-    let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
+    let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
     let mut runner = FreshTables { target, options: RunOptions::default() };
     let is_measured =
         || is_measured_on(case, target.info()).unwrap_or_else(|error| panic!("{error}"));
-    let tried = match trial.hold(&mut runner, case, None) {
+    let tried = match examiner.examine(&mut runner, case, None) {
         Ok(tried) => tried,
         // Another release may refuse the tables.
         Err(error @ StageError::Setup { .. }) if !is_measured() => {

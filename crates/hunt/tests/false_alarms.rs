@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
+use anchorite_drivers::{Target, open};
 use anchorite_generate::Recipe;
-use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
+use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
 use anchorite_judge::Oracle;
 use anchorite_model::{Case, Level, Origin, Run, Verdict};
 use anchorite_reduce::known;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
-use anchorite_target::{Target, open};
 
 const SEED: u64 = 20_261_116;
 const FEW: u64 = 60;
@@ -29,15 +29,15 @@ struct Counts {
 }
 
 /// Whether a violation is a known issue of the server, or does not come out again.
-fn is_known(target: &dyn Target, trial: &Trial<'_>, case: &Case, level: Level) -> bool {
+fn is_known(target: &dyn Target, examiner: &Examiner<'_>, case: &Case, level: Level) -> bool {
     let options = RunOptions { limits: Limits::hurried(), ..RunOptions::default() };
     let mut fast = Arena::new(target, options.clone()).expect("the target can be used");
     let mut fresh = FreshTables { target, options };
     let origin = Origin::Generated { seed: SEED, number: 0 };
-    let suspect = Suspect { case, level: Some(level), signature: None, origin, on: "" };
+    let suspect = Suspicion { case, level: Some(level), signature: None, origin, on: "" };
     let effort = Effort { confirmations: 2, contrasts: 0, ..Effort::default() };
     let known = known::built_in();
-    match investigate(trial, &mut fast, &mut fresh, &suspect, &effort, known) {
+    match investigate(examiner, &mut fast, &mut fresh, &suspect, &effort, known) {
         Ok(Investigation::Confirmed { finding, .. }) => finding.known.is_some(),
         Ok(_) => true,
         Err(error) => panic!("{}: {error}", target.info()),
@@ -46,7 +46,7 @@ fn is_known(target: &dyn Target, trial: &Trial<'_>, case: &Case, level: Level) -
 
 fn hunt(target: &dyn Target, level: Level, cases: u64) -> Counts {
     let claims = Claims::for_target(target.info());
-    let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
+    let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
     let recipe = Recipe::new(target.info().product);
     let mut arena =
         Arena::new(target, RunOptions { limits: Limits::hurried(), ..RunOptions::default() })
@@ -54,7 +54,7 @@ fn hunt(target: &dyn Target, level: Level, cases: u64) -> Counts {
     let mut counts = Counts::default();
     for number in 0..cases {
         let case = anchorite_generate::case(&recipe, SEED, number);
-        let tried = match trial.hold(&mut arena, &case, Some(level)) {
+        let tried = match examiner.examine(&mut arena, &case, Some(level)) {
             Ok(tried) => tried,
             Err(error) => panic!("{}: {error}\n{case}", target.info()),
         };
@@ -66,7 +66,7 @@ fn hunt(target: &dyn Target, level: Level, cases: u64) -> Counts {
             Verdict::Undecided { reason } => {
                 *counts.undecided.entry(reason.clone()).or_default() += 1;
             }
-            Verdict::Violation { because, .. } if !is_known(target, &trial, &case, level) => {
+            Verdict::Violation { because, .. } if !is_known(target, &examiner, &case, level) => {
                 counts.violations.push(violation(&tried.run, because));
             }
             Verdict::Violation { .. } => counts.known += 1,

@@ -5,14 +5,14 @@
 use std::time::Instant;
 
 use anchorite_claims::Claims;
-use anchorite_hunt::{Effort, Investigation, Suspect, Trial, investigate};
+use anchorite_drivers::{Target, open};
+use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
 use anchorite_judge::Oracle;
 use anchorite_model::{
     Case, Ending, ErrorClass, Level, Origin, Outcome, Product, Run, StatementKind,
 };
 use anchorite_reduce::{Budget, Reduced, known, reduce};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
-use anchorite_target::{Target, open};
 
 /// MDEV-27992 among other tables, indexes, rows, columns, sessions and statements.
 const BLOWN_UP: &str = include_str!("mdev-27992-blown-up.case");
@@ -126,11 +126,11 @@ fn an_investigation_ends_with_a_known_issue() {
     for target in servers(&[Product::Mariadb, Product::Mysql]) {
         let case = Case::parse("blown-up", BLOWN_UP).expect("a case");
         let claims = Claims::for_target(target.info());
-        let trial = Trial { claims, oracles: &Oracle::ALL, strict: false };
+        let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
         let options = RunOptions::default();
         let mut fast = Arena::new(target.as_ref(), options.clone()).expect("an arena");
         let mut fresh = FreshTables { target: target.as_ref(), options };
-        let suspect = Suspect {
+        let suspect = Suspicion {
             case: &case,
             level: None,
             signature: None,
@@ -140,7 +140,7 @@ fn an_investigation_ends_with_a_known_issue() {
         let effort = Effort::default();
         let start = Instant::now();
         let outcome =
-            investigate(&trial, &mut fast, &mut fresh, &suspect, &effort, known::built_in());
+            investigate(&examiner, &mut fast, &mut fresh, &suspect, &effort, known::built_in());
         let outcome = outcome.expect("the server answers");
         let Investigation::Confirmed { finding, questions, shape, .. } = outcome else {
             panic!("{}: {outcome:?}", target.info());

@@ -15,15 +15,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
+use anchorite_drivers::sabotage::{Sabotage, sabotaged};
+use anchorite_drivers::{Target, open, wait_readable};
 use anchorite_generate::{Recipe, case};
 use anchorite_hunt::ending::End;
-use anchorite_hunt::{Audience, Effort, HuntOptions, Keeper, Post, Quarry, Stop, Tally, hunt};
+use anchorite_hunt::{
+    Audience, Effort, HuntOptions, HuntTarget, ServerControl, Stop, Supervisor, Tally, hunt,
+};
 use anchorite_judge::Oracle;
 use anchorite_model::{FindingLine, HuntSummary, Product};
 use anchorite_stage::RunOptions;
 use anchorite_store::{Campaign, CampaignTarget, Past, Ranges, Store};
-use anchorite_target::sabotage::{Sabotage, sabotaged};
-use anchorite_target::{Target, open, wait_readable};
 
 /// Tells the child where to write.
 const FOLDER: &str = "ANCHORITE_TEST_HUNT_FOLDER";
@@ -39,7 +41,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// SQLite never goes away.
 struct InProcess;
 
-impl Keeper for InProcess {
+impl ServerControl for InProcess {
     fn is_ours(&self) -> bool {
         false
     }
@@ -103,9 +105,9 @@ fn hunt_in(folder: &Path) -> HuntSummary {
         }
     };
     let recipe = Recipe::new(Product::Sqlite);
-    let quarry = Quarry {
+    let hunt_target = HuntTarget {
         on: "sqlite".to_owned(),
-        post: Post::new(target(), Box::new(InProcess)),
+        supervisor: Supervisor::new(target(), Box::new(InProcess)),
         levels: vec![None],
         claims: Claims::for_product(Product::Sqlite),
         cases: Box::new(move |number| case(&recipe, 7, number)),
@@ -121,7 +123,7 @@ fn hunt_in(folder: &Path) -> HuntSummary {
         known: Vec::new(),
         run: RunOptions::default(),
     };
-    let ended = hunt(&[quarry], &options, store, past, &Parent);
+    let ended = hunt(&[hunt_target], &options, store, past, &Parent);
     assert!(matches!(ended.stop, Stop::Done), "{:?}", ended.stop);
     ended.summary
 }

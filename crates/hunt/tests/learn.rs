@@ -2,11 +2,11 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
+use anchorite_drivers::open;
 use anchorite_generate::{FEATURES, known_support};
 use anchorite_hunt::learn;
 use anchorite_model::{Case, DbError, Ending, Level, Outcome, Run};
 use anchorite_stage::{FreshTables, RunOptions, Runner, StageError};
-use anchorite_target::open;
 
 /// Everything that the product is known to have is found on this target.
 fn check(url: &str) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
 use anchorite_hunt::ending::End;
-use anchorite_hunt::{Audience, Effort, Ended, HuntOptions, Post, Quarry, Stop, hunt};
+use anchorite_hunt::{Audience, Effort, Ended, HuntOptions, HuntTarget, Stop, Supervisor, hunt};
 use anchorite_model::{Case, Ending, Finding, FindingLine, HuntSummary, Product};
 use anchorite_stage::RunOptions;
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
@@ -77,9 +77,9 @@ fn play(story: Story, is_ours: bool, time: Option<Duration>) -> Outcome {
     let asked = Arc::new(AtomicUsize::new(0));
     let doctor = Doctor { server: Arc::clone(&server), is_ours, asked: Arc::clone(&asked) };
     let has_deadly = story.dies_of_case;
-    let quarry = Quarry {
+    let hunt_target = HuntTarget {
         on: "mortal".to_owned(),
-        post: Post::new(target, Box::new(doctor)),
+        supervisor: Supervisor::new(target, Box::new(doctor)),
         levels: vec![None],
         claims: Claims::for_product(Product::Sqlite),
         cases: Box::new(move |number| case(number, has_deadly && number == GUILTY)),
@@ -98,7 +98,7 @@ fn play(story: Story, is_ours: bool, time: Option<Duration>) -> Outcome {
     };
     let past = Past { progress: Vec::new(), suspects: Vec::new() };
     let (listener, begun) = (Listener::default(), Instant::now());
-    let ended = hunt(&[quarry], &options, store, past, &listener);
+    let ended = hunt(&[hunt_target], &options, store, past, &listener);
     let took = begun.elapsed();
     let finding = ended.summary.findings.first().map(|line| {
         let file = Path::new(&line.file).with_file_name("finding.json");

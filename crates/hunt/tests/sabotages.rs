@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
+use anchorite_drivers::sabotage::{Sabotage, sabotaged};
+use anchorite_drivers::{Target, open};
 use anchorite_judge::{Condition, shows};
 use anchorite_model::{Case, Level, Outcome, Run};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
-use anchorite_target::sabotage::{Sabotage, sabotaged};
-use anchorite_target::{Target, open};
 
 fn cases() -> Vec<(Sabotage, Case)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/sabotage");

@@ -3,14 +3,14 @@
 //! Embedded SQLite always runs; servers are the URLs in `ANCHORITE_TEST_URLS`. The floor is what we do not
 //! want to fall below: how many kinds of faults must be found, of those that could be planted.
 
+use anchorite_drivers::sabotage::Sabotage;
+use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, case};
 use anchorite_hunt::SelfTest;
 use anchorite_hunt::selftest::Findings;
 use anchorite_judge::Oracle;
 use anchorite_model::Case;
 use anchorite_stage::{Limits, RunOptions};
-use anchorite_target::sabotage::Sabotage;
-use anchorite_target::{Target, open};
 
 const SEED: u64 = 1;
 /// Enough for each sabotage that SQLite can suffer to be planted.
@@ -36,7 +36,7 @@ fn findings(target: &dyn Target) -> Findings {
         options: RunOptions { limits: Limits::hurried(), ..RunOptions::default() },
         progress: &|_| {},
     };
-    test.hold().unwrap_or_else(|error| panic!("{}: {error}", target.info()))
+    test.perform().unwrap_or_else(|error| panic!("{}: {error}", target.info()))
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What is counted follows `--strict`: then nothing is allowed.
 
-use anchorite_hunt::{Tally, Tried};
+use anchorite_drivers::open;
+use anchorite_hunt::{Examined, Tally};
 use anchorite_model::{Case, Judgement, Verdict};
 use anchorite_stage::{RunOptions, run_case};
-use anchorite_target::open;
 
 #[test]
 fn a_strict_hunt_counts_documented_exceptions_as_violations() {
@@ -15,7 +15,7 @@ fn a_strict_hunt_counts_documented_exceptions_as_violations() {
         because: vec!["the manual says so".to_owned()],
     };
     let judgement = Judgement { oracle: "final-state".to_owned(), verdict, expected: Vec::new() };
-    let tried = Tried { run, judgements: vec![judgement], signature: None };
+    let tried = Examined { run, judgements: vec![judgement], signature: None };
     let (mut usual, mut strict) = (Tally::default(), Tally::default());
     usual.count(&tried, false);
     strict.count(&tried, true);

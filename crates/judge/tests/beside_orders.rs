@@ -13,7 +13,7 @@ fn case(text: &str) -> Case {
 }
 
 fn run(case: &Case) -> Result<Run, StageError> {
-    let target = anchorite_target::open("sqlite").expect("SQLite is built in");
+    let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
     run_case(target.as_ref(), case, &RunOptions::default())
 }
 

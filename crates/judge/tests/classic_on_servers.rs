@@ -7,10 +7,10 @@
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
 use anchorite_claims::{Anomaly, Claims, Promise};
+use anchorite_drivers::{Target, open};
 use anchorite_judge::{Observed, observe, observed, probe_cases};
 use anchorite_model::Case;
 use anchorite_stage::{RunOptions, run_case};
-use anchorite_target::{Target, open};
 
 fn targets() -> Vec<Box<dyn Target>> {
     let urls = std::env::var("ANCHORITE_TEST_URLS").unwrap_or_default();

@@ -9,11 +9,11 @@
 use std::fmt::Write;
 
 use anchorite_claims::{Anomaly, Claims};
+use anchorite_drivers::{Target, open};
 use anchorite_judge::fate::{End, ends, last_event};
 use anchorite_judge::{Observed, observed};
 use anchorite_model::{Answer, Case, Level, Outcome, Product, Run, Value};
 use anchorite_stage::{RunOptions, run_case};
-use anchorite_target::{Target, open};
 
 const FEW: u64 = 40;
 const SESSIONS: usize = 3;

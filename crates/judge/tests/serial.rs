@@ -39,7 +39,7 @@ fn renumbered(mut run: Run, case: &Case, numbers: &[usize]) -> Run {
 
 #[test]
 fn no_serial_order_shows_an_anomaly() {
-    let target = anchorite_target::open("sqlite").expect("SQLite is built in");
+    let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
     let mut runs = 0;
     for case in probe_cases() {
         let conditions = shows(&case).expect("readable conditions");

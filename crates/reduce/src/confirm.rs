@@ -23,13 +23,13 @@ pub enum Confirmation {
 
 /// Counts repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
+pub struct Repetitions {
     wanted: u32,
     shown: u32,
     runs: u32,
 }
 
-impl Tally {
+impl Repetitions {
     /// So many repetitions are wanted; at least one.
     pub fn new(wanted: u32) -> Self {
         Self { wanted: wanted.max(1), shown: 0, runs: 0 }
@@ -63,13 +63,13 @@ mod tests {
     use super::*;
 
     fn verdict(shown: &[bool]) -> Confirmation {
-        let mut tally = Tally::new(u32::try_from(shown.len()).expect("few runs"));
+        let mut repetitions = Repetitions::new(u32::try_from(shown.len()).expect("few runs"));
         for shown in shown {
-            assert!(tally.wants_more());
-            tally.note(*shown);
+            assert!(repetitions.wants_more());
+            repetitions.note(*shown);
         }
-        assert!(!tally.wants_more());
-        tally.verdict()
+        assert!(!repetitions.wants_more());
+        repetitions.verdict()
     }
 
     #[test]

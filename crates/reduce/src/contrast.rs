@@ -11,8 +11,8 @@ use anchorite_model::{Case, Level, Outcome, Product, Run, StatementKind};
 use sqlparser::ast::{ColumnOption, Statement, TableConstraint};
 
 use crate::draft::Draft;
+use crate::parsed_statement::ParsedStatement;
 use crate::schema;
-use crate::sentence::Sentence;
 use crate::syntax::{columns_in, values_of, values_of_mut};
 
 /// Something to run beside the case.
@@ -66,8 +66,8 @@ type Changed = (String, Draft);
 /// Without each index and each key.
 fn without_indexes(draft: &Draft) -> Vec<Changed> {
     let mut variants = Vec::new();
-    for (at, sentence) in draft.setup.iter().enumerate() {
-        match sentence.tree() {
+    for (at, parsed) in draft.setup.iter().enumerate() {
+        match parsed.tree() {
             Some(Statement::CreateIndex(index)) => {
                 let mut variant = draft.clone();
                 variant.setup.remove(at);
@@ -139,7 +139,7 @@ const fn option_name(option: &ColumnOption) -> Option<&'static str> {
 /// With an index on a column that a condition uses and no index covers.
 fn with_keys(draft: &Draft) -> Vec<Changed> {
     let mut variants = Vec::new();
-    let used = draft.lines.iter().filter_map(|line| line.sentence.tree());
+    let used = draft.lines.iter().filter_map(|line| line.parsed.tree());
     let used: Vec<String> = used.flat_map(columns_in).collect();
     for table in schema::tables(draft) {
         let covered = |column: &String| {
@@ -150,8 +150,8 @@ fn with_keys(draft: &Draft) -> Vec<Changed> {
         for column in wanted {
             let mut variant = draft.clone();
             let sql = format!("CREATE INDEX anchorite_contrast ON {} ({column})", table.name);
-            let dialect = draft.setup.first().map_or(Dialect::Postgres, Sentence::dialect);
-            variant.setup.push(Sentence::read(&sql, dialect));
+            let dialect = draft.setup.first().map_or(Dialect::Postgres, ParsedStatement::dialect);
+            variant.setup.push(ParsedStatement::read(&sql, dialect));
             variants.push((format!("with an index on {}.{column}", table.name), variant));
         }
     }
@@ -161,8 +161,8 @@ fn with_keys(draft: &Draft) -> Vec<Changed> {
 /// Without one of the rows.
 fn without_rows(draft: &Draft) -> Vec<Changed> {
     let mut variants = Vec::new();
-    for (at, sentence) in draft.setup.iter().enumerate() {
-        let rows = sentence.tree().and_then(values_of).map_or(&[][..], |values| &values.rows);
+    for (at, parsed) in draft.setup.iter().enumerate() {
+        let rows = parsed.tree().and_then(values_of).map_or(&[][..], |values| &values.rows);
         for (place, row) in rows.iter().enumerate().filter(|_| rows.len() > 1) {
             let variant = edited(draft, at, |tree| {
                 if let Some(values) = values_of_mut(tree) {
@@ -188,7 +188,7 @@ fn other_orders(draft: &Draft) -> Vec<Changed> {
         variants.push((format!("{}, one after the other", names.join(", then ")), variant));
     }
     for (at, line) in draft.lines.iter().enumerate() {
-        let is_end = matches!(line.sentence.kind(), StatementKind::Commit { .. });
+        let is_end = matches!(line.parsed.kind(), StatementKind::Commit { .. });
         let before = draft.lines[..at].iter().rposition(|other| other.session != line.session);
         if let Some(before) = before.filter(|before| is_end && *before + 1 < at) {
             // The transaction's statements behind the other session's go first, together with the COMMIT.
@@ -197,7 +197,7 @@ fn other_orders(draft: &Draft) -> Vec<Changed> {
             variant.lines.splice(before..before, moved);
             let name = &draft.sessions[line.session];
             let other = &draft.sessions[draft.lines[before].session];
-            let sql = draft.lines[before].sentence.text();
+            let sql = draft.lines[before].parsed.text();
             variants.push((format!("{name} commits before {other}'s {sql}"), variant));
         }
     }

@@ -3,13 +3,13 @@
 use anchorite_model::sql::{Dialect, TokenKind};
 use anchorite_model::{Case, Header, SessionIndex, Statement, StatementKind, Step};
 
-use crate::sentence::Sentence;
+use crate::parsed_statement::ParsedStatement;
 
 /// A step of a draft.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) session: SessionIndex,
-    pub(crate) sentence: Sentence,
+    pub(crate) parsed: ParsedStatement,
 }
 
 /// A case that is being reduced.
@@ -17,7 +17,7 @@ pub(crate) struct Line {
 pub(crate) struct Draft {
     /// Name, level, targets, check and teardown: what the reducer leaves alone.
     frame: Case,
-    pub(crate) setup: Vec<Sentence>,
+    pub(crate) setup: Vec<ParsedStatement>,
     pub(crate) sessions: Vec<String>,
     pub(crate) lines: Vec<Line>,
 }
@@ -37,7 +37,7 @@ impl Draft {
     /// Takes a case apart. Headers that speak of step numbers (`shows`, `expect`) do not survive.
     pub(crate) fn of(case: &Case, dialect: Dialect) -> Self {
         let header = Header { expect: Vec::new(), other: Vec::new(), ..case.header.clone() };
-        let read = |statement: &Statement| Sentence::read(&statement.sql, dialect);
+        let read = |statement: &Statement| ParsedStatement::read(&statement.sql, dialect);
         let lines = case.steps.iter();
         Self {
             frame: Case {
@@ -50,7 +50,7 @@ impl Draft {
             setup: case.setup.iter().map(read).collect(),
             sessions: case.sessions.clone(),
             lines: lines
-                .map(|step| Line { session: step.session, sentence: read(&step.statement) })
+                .map(|step| Line { session: step.session, parsed: read(&step.statement) })
                 .collect(),
         }
     }
@@ -58,7 +58,7 @@ impl Draft {
     /// Puts the case together; sessions without statements vanish.
     pub(crate) fn to_case(&self) -> Case {
         let statement =
-            |sentence: &Sentence| Statement { sql: sentence.text().to_owned(), line: 0 };
+            |parsed: &ParsedStatement| Statement { sql: parsed.text().to_owned(), line: 0 };
         let mut case = self.frame.clone();
         case.setup = self.setup.iter().map(statement).collect();
         let speakers = self.speakers();
@@ -66,7 +66,7 @@ impl Draft {
         let place = |session| speakers.iter().position(|other| *other == session).unwrap_or(0);
         let lines = self.lines.iter();
         case.steps = lines
-            .map(|line| Step { session: place(line.session), statement: statement(&line.sentence) })
+            .map(|line| Step { session: place(line.session), statement: statement(&line.parsed) })
             .collect();
         let sessions = &case.sessions;
         case.header.session_levels.retain(|(name, _)| sessions.contains(name));
@@ -85,18 +85,18 @@ impl Draft {
     }
 
     /// Every statement, setup first.
-    pub(crate) fn sentences(&self) -> impl Iterator<Item = &Sentence> {
-        self.setup.iter().chain(self.lines.iter().map(|line| &line.sentence))
+    pub(crate) fn parsed_statements(&self) -> impl Iterator<Item = &ParsedStatement> {
+        self.setup.iter().chain(self.lines.iter().map(|line| &line.parsed))
     }
 
     /// Every statement, setup first.
-    pub(crate) fn sentences_mut(&mut self) -> impl Iterator<Item = &mut Sentence> {
-        self.setup.iter_mut().chain(self.lines.iter_mut().map(|line| &mut line.sentence))
+    pub(crate) fn sentences_mut(&mut self) -> impl Iterator<Item = &mut ParsedStatement> {
+        self.setup.iter_mut().chain(self.lines.iter_mut().map(|line| &mut line.parsed))
     }
 
     /// Whether it can be asked about: something is said, and every changed statement can be read back.
     pub(crate) fn is_sound(&self) -> bool {
-        !self.lines.is_empty() && self.sentences().all(Sentence::is_sound)
+        !self.lines.is_empty() && self.parsed_statements().all(ParsedStatement::is_sound)
     }
 
     /// What it costs to read.
@@ -109,8 +109,8 @@ impl Draft {
             characters: 0,
             switches: pairs.filter(|pair| pair[0].session != pair[1].session).count(),
         };
-        for sentence in self.sentences() {
-            for token in sentence.tokens() {
+        for parsed in self.parsed_statements() {
+            for token in parsed.tokens() {
                 cost.tokens += 1;
                 cost.characters += token.text.len();
                 cost.literals += match token.kind {
@@ -129,7 +129,7 @@ impl Draft {
         let mut next = 0;
         let mut transactions = Vec::with_capacity(self.lines.len());
         for line in &self.lines {
-            let kind = line.sentence.kind();
+            let kind = line.parsed.kind();
             let current = &mut open[line.session];
             if kind == StatementKind::Begin {
                 *current = None;

@@ -16,13 +16,13 @@ pub mod contrast;
 mod draft;
 mod fingerprint;
 pub mod known;
+mod parsed_statement;
 mod passes;
 mod schema;
 mod search;
-mod sentence;
 mod syntax;
 
-pub use confirm::{Confirmation, Tally};
+pub use confirm::{Confirmation, Repetitions};
 pub use contrast::{Variant, contrasts};
 pub use fingerprint::{Shape, fingerprint};
 pub use passes::reduce;

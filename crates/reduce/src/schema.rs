@@ -7,7 +7,7 @@ use sqlparser::ast::{
 };
 
 use crate::draft::Draft;
-use crate::sentence::Sentence;
+use crate::parsed_statement::ParsedStatement;
 
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) struct Table {
 /// The tables that the setup creates, as far as it could be parsed.
 pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    let outlines: Vec<_> = draft.setup.iter().filter_map(Sentence::outline).collect();
+    let outlines: Vec<_> = draft.setup.iter().filter_map(ParsedStatement::outline).collect();
     for tree in &outlines {
         match tree.as_ref() {
             Statement::CreateTable(create) => tables.push(table(create)),

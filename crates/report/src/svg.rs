@@ -51,7 +51,7 @@ const STYLE: &str = include_str!("svg.css");
 
 /// A box or a bar of the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Place {
+struct Area {
     x: f64,
     y: f64,
     width: f64,
@@ -62,12 +62,12 @@ struct Place {
 struct Drawn<'s, 'a> {
     scene: &'s Scene<'a>,
     lines: Vec<Line>,
-    place: Place,
+    place: Area,
 }
 
 /// A wait: where its bar is, whose colour it has, and whether there is room for words.
 struct Bar {
-    place: Place,
+    place: Area,
     colour: Option<usize>,
     label: Option<String>,
 }
@@ -112,7 +112,7 @@ struct Sheet {
 }
 
 /// The lanes from left to right; their height says nothing yet.
-fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Place> {
+fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Area> {
     let (least, most) = COLUMNS;
     let mut x = MARGIN;
     let lane = |(session, name): (usize, &String)| {
@@ -121,7 +121,7 @@ fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Place> {
         let widest = lines.map(|line| line.width()).max().unwrap_or(0);
         let columns = (widest.max(width(name)) + sheet.label).clamp(least, most + sheet.label);
         let wide = columns as f64 * CHARACTER + 2.0 * PADDING;
-        let place = Place { x, y: MARGIN + HEAD + LINE, width: wide, height: HEAD };
+        let place = Area { x, y: MARGIN + HEAD + LINE, width: wide, height: HEAD };
         x += wide + LANE_GAP;
         place
     };
@@ -129,7 +129,7 @@ fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Place> {
 }
 
 /// One scene below the other, each in its lane.
-fn boxes<'s, 'a>(scenes: &'s [Scene<'a>], lanes: &[Place], sheet: &Sheet) -> Vec<Drawn<'s, 'a>> {
+fn boxes<'s, 'a>(scenes: &'s [Scene<'a>], lanes: &[Area], sheet: &Sheet) -> Vec<Drawn<'s, 'a>> {
     let mut y = lanes.first().map_or(0.0, |lane| lane.y) + HEAD + GAP;
     let one = |(i, scene): (usize, &'s Scene<'a>)| {
         let lane = lanes[scene.session];
@@ -139,7 +139,7 @@ fn boxes<'s, 'a>(scenes: &'s [Scene<'a>], lanes: &[Place], sheet: &Sheet) -> Vec
         let lines = sheet.page.lines(scene, columns);
         let height = lines.len().max(1) as f64 * LINE + 2.0 * PADDING - 2.0;
         let (x, wide) = (lane.x + inset, lane.width - 2.0 * inset);
-        let place = Place { x, y, width: wide, height };
+        let place = Area { x, y, width: wide, height };
         // A wait that is answered at once still gets a bar that can be seen.
         let (next, _) = wait_end(scenes, i);
         let short = waits(scene) && next == Some(i + 1);
@@ -158,7 +158,7 @@ fn bars(drawn: &[Drawn<'_, '_>]) -> Vec<Bar> {
         let top = one.place.y + one.place.height;
         let last = drawn.last().map_or(top, |last| last.place.y + last.place.height);
         let end = next.map_or(last, |next| drawn[next].place.y);
-        let place = Place { y: top, height: end - top, ..one.place };
+        let place = Area { y: top, height: end - top, ..one.place };
         let label = (!queues && place.height >= BAR_MIN).then(|| format!("{} waits", one.scene.n));
         (place.height > 0.0).then(|| Bar { place, colour: blocking_session(event), label })
     };
@@ -169,7 +169,7 @@ fn lane_class(session: usize) -> String {
     format!("l{}", session % crate::timeline::COLOURS)
 }
 
-fn head(i: usize, lane: &Place, name: &str, bottom: f64) -> Markup {
+fn head(i: usize, lane: &Area, name: &str, bottom: f64) -> Markup {
     let middle = lane.x + lane.width / 2.0;
     let columns = (lane.width / CHARACTER) as usize;
     markup! {
@@ -182,7 +182,7 @@ fn head(i: usize, lane: &Place, name: &str, bottom: f64) -> Markup {
 }
 
 fn bar_drawn(i: usize, bar: &Bar) -> Markup {
-    let Place { x, y, width: wide, height } = bar.place;
+    let Area { x, y, width: wide, height } = bar.place;
     let class = bar.colour.map_or_else(|| "outside".to_owned(), lane_class);
     let (middle, centre) = (x + wide / 2.0, y + height / 2.0);
     let label_width =
@@ -205,7 +205,7 @@ fn bar_drawn(i: usize, bar: &Bar) -> Markup {
 }
 
 fn box_drawn(one: &Drawn<'_, '_>, label: usize) -> Markup {
-    let Place { x, y, width: wide, height } = one.place;
+    let Area { x, y, width: wide, height } = one.place;
     let kind = match one.scene.part {
         _ if one.scene.guilty => "guilty",
         Part::Queued => "queued",

@@ -20,6 +20,7 @@
 mod cache;
 mod catalog;
 mod copy;
+mod data_folder;
 mod endpoint;
 mod error;
 mod family;
@@ -31,7 +32,6 @@ mod life;
 mod limits;
 mod offers;
 mod owner;
-mod place;
 mod port;
 mod process;
 mod progress;

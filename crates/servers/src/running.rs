@@ -9,7 +9,7 @@ use crate::kept::Kept;
 use crate::life::Life;
 use crate::process::Ended;
 use crate::starter::Starter;
-use crate::{Endpoint, Error, Progress, Request, obtain, owner, place, port};
+use crate::{Endpoint, Error, Progress, Request, data_folder, obtain, owner, port};
 
 /// Asks whether a server is ready: its version, or why not. Called again and again until it says yes, so an
 /// attempt should fail soon rather than wait long.
@@ -96,10 +96,10 @@ fn start_with(
     keep: bool,
 ) -> Result<RunningServer, Error> {
     let installation = obtain(request, options.progress)?;
-    for parent in place::all_parents() {
+    for parent in data_folder::all_parents() {
         owner::sweep(&parent);
     }
-    let parent = place::parent();
+    let parent = data_folder::parent();
     let folder =
         if keep { OwnedFolder::create_kept(&parent)? } else { OwnedFolder::create(&parent)? };
     let next_port = &port::free;

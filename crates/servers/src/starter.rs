@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::family::{self, Launch, Plan};
+use crate::family::{self, Launch, ServerFiles};
 use crate::folder::OwnedFolder;
 use crate::install::{Installation, Runs};
 use crate::life::{LOG, Life};
@@ -76,44 +76,47 @@ impl Starter<'_> {
         Err(Error::Start { server, reason: failure, log: String::new() })
     }
 
-    fn plan<'p>(&'p self, program: &'p Path) -> Plan<'p> {
+    fn server_files<'p>(&'p self, program: &'p Path) -> ServerFiles<'p> {
         let Installation { product, version, .. } = self.installation;
         let as_root =
             rustix::process::geteuid().is_root() && family::other_user(*product).is_none();
-        Plan { program, version, folder: self.folder.path(), as_root }
+        ServerFiles { program, version, folder: self.folder.path(), as_root }
     }
 
     /// Makes the folders and the initial data.
     fn prepare(&self, program: &Path) -> Result<(), Error> {
-        let plan = self.plan(program);
+        let server_files = self.server_files(program);
         let product = self.installation.product;
         let user = family::other_user(product);
-        let run = plan.run();
+        let run = server_files.run();
         for folder in [run.clone(), run.join("tmp"), run.join("files")] {
             fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
             copy::give(&folder, user).map_err(Error::io("hand over", &folder))?;
         }
         let key = template::key(self.installation);
-        let steps = family::init(product, &plan);
+        let steps = family::init(product, &server_files);
         let template = match key.filter(|_| !steps.is_empty()) {
             Some(key) => Some((cache::Cache::of(product)?, key)),
             None => None,
         };
         if let Some((cache, key)) = &template
-            && template::take(cache, key, &plan.data(), user)?
+            && template::take(cache, key, &server_files.data(), user)?
         {
             return Ok(());
         }
         if !steps.is_empty() {
-            self.options.progress.step(&format!("initialising {product} {}", plan.version));
+            self.options.progress.step(&format!("initialising {product} {}", server_files.version));
         }
-        fs::create_dir(plan.data()).map_err(Error::io("create", &plan.data()))?;
-        copy::give(&plan.data(), user).map_err(Error::io("hand over", &plan.data()))?;
+        fs::create_dir(server_files.data()).map_err(Error::io("create", &server_files.data()))?;
+        copy::give(&server_files.data(), user)
+            .map_err(Error::io("hand over", &server_files.data()))?;
         for step in steps {
-            self.initialise(step, &plan, user)?;
+            self.initialise(step, &server_files, user)?;
         }
         match &template {
-            Some((cache, key)) => template::save(cache, key, &plan.data(), self.options.progress),
+            Some((cache, key)) => {
+                template::save(cache, key, &server_files.data(), self.options.progress)
+            }
             None => Ok(()),
         }
     }
@@ -121,11 +124,11 @@ impl Starter<'_> {
     fn initialise(
         &self,
         step: family::InitStep,
-        plan: &Plan<'_>,
+        server_files: &ServerFiles<'_>,
         user: Option<OtherUser>,
     ) -> Result<(), Error> {
         let mut command = Command::new(&step.program);
-        command.args(&step.args).envs(step.env).current_dir(plan.run());
+        command.args(&step.args).envs(step.env).current_dir(server_files.run());
         run_as(&mut command, user);
         let input = self.folder.path().join("input");
         if step.input.is_empty() {
@@ -149,9 +152,9 @@ impl Starter<'_> {
     }
 
     fn run_program(&self, program: &Path, port: u16) -> Result<(Endpoint, Life), Error> {
-        let plan = self.plan(program);
+        let server_files = self.server_files(program);
         let product = self.installation.product;
-        let Launch { args, env, files, socket, log } = family::launch(product, &plan, port);
+        let Launch { args, env, files, socket, log } = family::launch(product, &server_files, port);
         for (path, text) in files {
             fs::write(&path, text).map_err(Error::io("write", &path))?;
         }
@@ -159,7 +162,7 @@ impl Starter<'_> {
         let writer = File::create(&output).map_err(Error::io("create", &output))?;
         let second = writer.try_clone().map_err(Error::io("write", &output))?;
         let mut command = Command::new(program);
-        command.args(args).args(&self.options.extra_args).envs(env).current_dir(plan.run());
+        command.args(args).args(&self.options.extra_args).envs(env).current_dir(server_files.run());
         command.stdin(Stdio::null()).stdout(writer).stderr(second);
         run_as(&mut command, family::other_user(product));
         let polite = family::polite_signal(product);

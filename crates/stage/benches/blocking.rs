@@ -4,9 +4,9 @@
 //! round. The time runs from the answer before the blocked statement, after which it is sent at once, to
 //! the decision. Usage: `cargo bench -p anchorite-stage --bench blocking -- URL...`
 
+use anchorite_drivers::{Target, open};
 use anchorite_model::{Case, Outcome};
 use anchorite_stage::{RunOptions, run_case};
-use anchorite_target::{Target, open};
 
 /// Cases per server.
 const CASES: usize = 40;

@@ -4,9 +4,9 @@
 //! that ends, and only its own commands end it. A prepared one outlives the session, and then anybody can end it.
 //! What another run prepared under the same id is none of ours: there the command of the case failed.
 
+use anchorite_drivers::Reply;
 use anchorite_model::SessionIndex;
 use anchorite_model::sql::TwoPhase;
-use anchorite_target::Reply;
 
 /// PostgreSQL answers PREPARE TRANSACTION of a failed transaction with success and another tag.
 const PREPARED_TAG: &str = "PREPARE TRANSACTION";

@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use anchorite_target::{ConnectionId, Wait};
+use anchorite_drivers::{ConnectionId, Wait};
 
 /// What one look at the server means.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use anchorite_model::{DbError, Ending, ErrorClass, Event, Outcome, Rows, Run, SessionIndex};
-use anchorite_target::{
+use anchorite_drivers::{
     Reply, Schema, Session, SessionOptions, Watcher, execute, heed, read_table, wait_readable,
 };
+use anchorite_model::{DbError, Ending, ErrorClass, Event, Outcome, Rows, Run, SessionIndex};
 
-use crate::cast::Stage;
+use crate::case_session::CaseSession;
 use crate::limits::ENDINGS_PER_SESSION;
 use crate::looking::give_up;
-use crate::player::Player;
+use crate::open_sessions::Stage;
 use crate::{Limits, StageError};
 
 /// After its session was closed a prepared transaction gets this long to be nobody's.
@@ -21,7 +21,7 @@ pub struct Remains {
     /// The record, without the final state.
     pub run: Run,
     /// The sessions.
-    pub players: Vec<Player>,
+    pub case_sessions: Vec<CaseSession>,
     /// `None`: the server could not be asked, or not any more.
     pub watcher: Option<Box<dyn Watcher>>,
     /// A deadlock's victim was left to chance.
@@ -46,15 +46,15 @@ impl Stage<'_> {
 
     fn finish(mut self) -> Remains {
         self.skip_unsent();
-        if self.players.iter().any(|player| player.lost) && !self.alive() {
+        if self.case_sessions.iter().any(|case_session| case_session.lost) && !self.alive() {
             self.run.ending = Ending::TargetLost("the server closed all connections".to_owned());
         }
         let is_deadlock = |error: &DbError| error.class == ErrorClass::Deadlock;
         let is_victim =
             |event: &Event| matches!(&event.outcome, Outcome::Error(error) if is_deadlock(error));
         let is_by_chance = self.has_hurried && self.run.events.iter().any(is_victim);
-        let Self { run, players, watcher, .. } = self;
-        Remains { run, players, watcher, is_by_chance }
+        let Self { run, case_sessions, watcher, .. } = self;
+        Remains { run, case_sessions, watcher, is_by_chance }
     }
 
     /// Ends what idle sessions have open, one at a time; each may set others free, whose queued statements follow.
@@ -76,28 +76,28 @@ impl Stage<'_> {
     }
 
     fn next_to_roll_back(&self) -> Option<SessionIndex> {
-        let open = |player: &&Player| {
-            let is_open =
-                player.maybe_in_transaction() || self.branches.next_command(player.index).is_some();
-            player.idle() && player.queue.is_empty() && is_open
+        let open = |case_session: &&CaseSession| {
+            let is_open = case_session.maybe_in_transaction()
+                || self.branches.next_command(case_session.index).is_some();
+            case_session.idle() && case_session.queue.is_empty() && is_open
         };
-        self.players.iter().find(open).map(|player| player.index)
+        self.case_sessions.iter().find(open).map(|case_session| case_session.index)
     }
 
     /// Sends an idle session the next statement that ends what it has open.
     fn roll_back(&mut self, session: SessionIndex) -> Result<(), StageError> {
         let name = self.run.sessions[session].name.clone();
-        if self.players[session].endings == ENDINGS_PER_SESSION {
-            self.players[session].close();
+        if self.case_sessions[session].endings == ENDINGS_PER_SESSION {
+            self.case_sessions[session].close();
             self.branches.lose(session);
             self.run.notes.push(format!(
                 "{name} was still in a transaction that could not be rolled back: its connection was closed"
             ));
             return Ok(());
         }
-        self.players[session].endings += 1;
+        self.case_sessions[session].endings += 1;
         let command = self.branches.next_command(session);
-        self.players[session].submit(None, command.as_deref().unwrap_or("ROLLBACK"));
+        self.case_sessions[session].submit(None, command.as_deref().unwrap_or("ROLLBACK"));
         self.settle(Some(session))?;
         let is_done = self.own_succeeded.take().unwrap_or_default();
         if command.is_some() {
@@ -137,15 +137,17 @@ impl Stage<'_> {
     /// waits for a lock elsewhere or is prepared.
     fn abandon(&mut self) {
         let _unheeded = heed(None);
-        for player in self.players.iter_mut().filter(|player| !player.lost) {
-            if player.pending.is_some() {
-                player.session.cancel();
+        for case_session in self.case_sessions.iter_mut().filter(|case_session| !case_session.lost)
+        {
+            if case_session.pending.is_some() {
+                case_session.session.cancel();
                 continue;
             }
             for _ in 0..ENDINGS_PER_SESSION {
-                let Some(command) = self.branches.next_command(player.index) else { break };
-                let reply = execute(player.session.as_mut(), &command, self.options.limits.cancel);
-                self.branches.commanded(player.index, reply.is_ok());
+                let Some(command) = self.branches.next_command(case_session.index) else { break };
+                let reply =
+                    execute(case_session.session.as_mut(), &command, self.options.limits.cancel);
+                self.branches.commanded(case_session.index, reply.is_ok());
             }
         }
         let prepared = self.branches.take_detached();
@@ -156,11 +158,11 @@ impl Stage<'_> {
 
     /// Statements that nobody of the case can set free any more are cancelled.
     fn cancel_stuck(&mut self) -> Result<(), StageError> {
-        for index in 0..self.players.len() {
-            let player = &mut self.players[index];
-            let Some(pending) = player.pending.as_mut() else { continue };
+        for index in 0..self.case_sessions.len() {
+            let case_session = &mut self.case_sessions[index];
+            let Some(pending) = case_session.pending.as_mut() else { continue };
             pending.cancelled = Some(Instant::now());
-            player.session.cancel();
+            case_session.session.cancel();
             let name = self.run.sessions[index].name.clone();
             self.run.notes.push(format!("{name} was still blocked at the end: cancelled"));
             self.wait_for_cancelled(index)?;
@@ -174,11 +176,11 @@ impl Stage<'_> {
         let begun = Instant::now();
         // A cancelled waiter is shown as waiting until its error is on the way, so settling alone would
         // call it blocked again.
-        while self.players[index].pending.is_some() {
+        while self.case_sessions[index].pending.is_some() {
             self.settle(None)?;
-            if self.players[index].pending.is_some() && begun.elapsed() > limit {
+            if self.case_sessions[index].pending.is_some() && begun.elapsed() > limit {
                 let name = &self.run.sessions[index].name;
-                give_up(&mut self.players[index], name, &mut self.run.notes);
+                give_up(&mut self.case_sessions[index], name, &mut self.run.notes);
                 self.branches.lose(index);
             }
         }
@@ -186,8 +188,8 @@ impl Stage<'_> {
     }
 
     fn skip_unsent(&mut self) {
-        for index in 0..self.players.len() {
-            while let Some(step) = self.players[index].queue.pop_front() {
+        for index in 0..self.case_sessions.len() {
+            while let Some(step) = self.case_sessions[index].queue.pop_front() {
                 let reason = "the session was blocked until the end".to_owned();
                 self.record(step, Outcome::Skipped { reason });
             }

@@ -11,13 +11,13 @@
 
 mod arena;
 mod branches;
-mod cast;
+mod case_session;
 pub mod decide;
 mod ending;
 pub mod isolation;
 pub mod limits;
 mod looking;
-mod player;
+mod open_sessions;
 mod runner;
 mod settle;
 
@@ -25,11 +25,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use anchorite_drivers::{Target, TargetError, Turn, heed};
 use anchorite_model::{Case, DbError, Ending, Level, Run};
-use anchorite_target::{Target, TargetError, Turn, heed};
 
-use cast::{Cast, Stage};
 use ending::{Remains, read_final_state};
+use open_sessions::{OpenSessions, Stage};
 
 pub use arena::Arena;
 pub use limits::Limits;
@@ -134,15 +134,15 @@ fn heeding<T>(
 fn run_in_turn(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
     let schema = target.create_schema()?;
     let schema = schema.as_ref();
-    cast::prepare(target, schema, case, options)?;
+    open_sessions::prepare(target, schema, case, options)?;
     let _still = schema.hold_still()?;
-    let mut cast = Cast::open(schema, case, options)?;
-    let settings = cast.settings(schema, options);
-    let mut stage = Stage::new(target.info(), schema, case, options, cast);
+    let mut open_sessions = OpenSessions::open(schema, case, options)?;
+    let settings = open_sessions.settings(schema, options);
+    let mut stage = Stage::new(target.info(), schema, case, options, open_sessions);
     stage.run.settings = settings;
-    let Remains { mut run, players, watcher, .. } = stage.perform_all()?;
+    let Remains { mut run, case_sessions, watcher, .. } = stage.perform_all()?;
     // Session-wide locks must not stand in the way of the reader.
-    drop((players, watcher));
+    drop((case_sessions, watcher));
     if run.ending == Ending::Complete {
         read_final_state(&mut run, schema, &options.limits);
     }

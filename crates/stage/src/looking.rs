@@ -2,7 +2,7 @@
 //!
 //! A look that shows every outstanding statement as waiting is judged by [`crate::decide`]. A statement that is
 //! neither answered nor shown runs, as a rule, and gets the time that a statement may take. Some servers do not show
-//! every wait ([`anchorite_target::Watcher::misses_waits`]): there it is taken for blocked after a shorter time,
+//! every wait ([`anchorite_drivers::Watcher::misses_waits`]): there it is taken for blocked after a shorter time,
 //! and the run says that this was a guess, which makes verdicts undecided that need to know. Such a statement is
 //! not guessed about again until a transaction has ended, which may have set it free.
 //!
@@ -11,17 +11,18 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use anchorite_drivers::{ConnectionId, PREPARED, Wait};
 use anchorite_model::BlockingKnowledge;
-use anchorite_target::{ConnectionId, PREPARED, Wait};
 
-use crate::cast::Stage;
+use crate::case_session::CaseSession;
 use crate::decide::{Look, judge};
-use crate::player::Player;
+use crate::open_sessions::Stage;
 
 impl Stage<'_> {
     /// One look: the waits, if nothing will change by itself.
     pub(crate) fn look(&mut self, last_change: Instant, begun: Instant) -> Option<Vec<Wait>> {
-        let outstanding: Vec<ConnectionId> = self.ids(|player| player.pending.is_some());
+        let outstanding: Vec<ConnectionId> =
+            self.ids(|case_session| case_session.pending.is_some());
         self.moving.clone_from(&outstanding);
         let Some(mut waits) = self.ask(&outstanding) else {
             return self.silent_for_long(last_change, &outstanding);
@@ -34,7 +35,7 @@ impl Stage<'_> {
             self.add_guessed(&mut waits);
         }
         let mut idle: HashSet<ConnectionId> =
-            self.ids(|player| player.idle()).into_iter().collect();
+            self.ids(|case_session| case_session.idle()).into_iter().collect();
         // What the case has prepared does nothing until somebody ends it.
         if !self.branches.without_connection().is_empty() {
             idle.insert(PREPARED);
@@ -84,8 +85,12 @@ impl Stage<'_> {
         }
     }
 
-    fn ids(&self, wanted: impl Fn(&Player) -> bool) -> Vec<ConnectionId> {
-        self.players.iter().filter(|player| wanted(player)).map(|player| player.id).collect()
+    fn ids(&self, wanted: impl Fn(&CaseSession) -> bool) -> Vec<ConnectionId> {
+        self.case_sessions
+            .iter()
+            .filter(|case_session| wanted(case_session))
+            .map(|case_session| case_session.id)
+            .collect()
     }
 
     fn silent_for_long(&self, since: Instant, outstanding: &[ConnectionId]) -> Option<Vec<Wait>> {
@@ -97,11 +102,11 @@ impl Stage<'_> {
     /// Adds the statements that were taken for blocked before and that nothing can have set free since.
     fn add_guessed(&self, waits: &mut Vec<Wait>) {
         let silence_ms = milliseconds(self.options.limits.unseen);
-        for player in &self.players {
-            let guessed = player.pending.as_ref().and_then(|pending| pending.guessed);
-            let is_shown = waits.iter().any(|wait| wait.waiter == player.id);
+        for case_session in &self.case_sessions {
+            let guessed = case_session.pending.as_ref().and_then(|pending| pending.guessed);
+            let is_shown = waits.iter().any(|wait| wait.waiter == case_session.id);
             if guessed.is_some_and(|at| self.last_end.is_none_or(|end| end < at)) && !is_shown {
-                waits.push(guessed_wait(player.id, silence_ms));
+                waits.push(guessed_wait(case_session.id, silence_ms));
             }
         }
     }
@@ -109,16 +114,18 @@ impl Stage<'_> {
     /// Takes statements for blocked that are neither answered nor shown as waiting.
     fn guess(&mut self, moving: &[ConnectionId], waits: &mut Vec<Wait>) {
         let silence_ms = milliseconds(self.options.limits.unseen);
-        for player in self.players.iter_mut().filter(|player| moving.contains(&player.id)) {
-            let Some(pending) = player.pending.as_mut() else { continue };
+        for case_session in
+            self.case_sessions.iter_mut().filter(|case_session| moving.contains(&case_session.id))
+        {
+            let Some(pending) = case_session.pending.as_mut() else { continue };
             if pending.guessed.replace(Instant::now()).is_none() {
-                let name = &self.run.sessions[player.index].name;
+                let name = &self.run.sessions[case_session.index].name;
                 self.run.notes.push(format!(
                     "a statement of {name} was neither answered nor shown as waiting for {silence_ms} ms: \
                      taken for blocked, which is a guess"
                 ));
             }
-            waits.push(guessed_wait(player.id, silence_ms));
+            waits.push(guessed_wait(case_session.id, silence_ms));
         }
         let reason = "the server does not show every wait".to_owned();
         self.run.blocking = BlockingKnowledge::Timeout { silence_ms, reason };
@@ -130,18 +137,18 @@ impl Stage<'_> {
             return;
         }
         let youngest = self
-            .players
+            .case_sessions
             .iter_mut()
-            .filter(|player| members.contains(&player.id))
-            .filter_map(|player| Some((player.pending.as_ref()?.since, player)))
+            .filter(|case_session| members.contains(&case_session.id))
+            .filter_map(|case_session| Some((case_session.pending.as_ref()?.since, case_session)))
             .max_by_key(|(since, _)| *since);
-        if let Some((_, player)) = youngest
-            && let Some(pending) = player.pending.as_mut()
+        if let Some((_, case_session)) = youngest
+            && let Some(pending) = case_session.pending.as_mut()
             && pending.cancelled.is_none()
         {
             pending.cancelled = Some(Instant::now());
-            player.session.cancel();
-            let name = &self.run.sessions[player.index].name;
+            case_session.session.cancel();
+            let name = &self.run.sessions[case_session.index].name;
             let limit = self.options.limits.deadlock.as_millis();
             self.run.notes.push(format!(
                 "the server did not end a deadlock within {limit} ms; the statement of {name} was cancelled"
@@ -153,26 +160,26 @@ impl Stage<'_> {
     /// blocked may wait for as long as it is shown; when it is not any more, it runs.
     pub(crate) fn enforce_limits(&mut self, begun: Instant) {
         let limits = &self.options.limits;
-        for player in &mut self.players {
-            let Some(pending) = player.pending.as_mut() else { continue };
-            let name = &self.run.sessions[player.index].name;
+        for case_session in &mut self.case_sessions {
+            let Some(pending) = case_session.pending.as_mut() else { continue };
+            let name = &self.run.sessions[case_session.index].name;
             let running_since = match pending.blocked {
                 None => Some(pending.since),
-                Some(_) => self.moving.contains(&player.id).then_some(begun),
+                Some(_) => self.moving.contains(&case_session.id).then_some(begun),
             };
             let is_late = running_since.is_some_and(|since| since.elapsed() > limits.statement);
             match pending.cancelled {
                 None if is_late => {
                     pending.cancelled = Some(Instant::now());
-                    player.session.cancel();
+                    case_session.session.cancel();
                     let limit = limits.statement.as_millis();
                     self.run.notes.push(format!(
                         "a statement of {name} ran for more than {limit} ms and was cancelled"
                     ));
                 }
-                Some(at) if !player.lost && at.elapsed() > limits.cancel => {
-                    give_up(player, name, &mut self.run.notes);
-                    self.branches.lose(player.index);
+                Some(at) if !case_session.lost && at.elapsed() > limits.cancel => {
+                    give_up(case_session, name, &mut self.run.notes);
+                    self.branches.lose(case_session.index);
                 }
                 _ => {}
             }
@@ -181,8 +188,8 @@ impl Stage<'_> {
 }
 
 /// Goes on without a connection whose cancelled statement does not end.
-pub(crate) fn give_up(player: &mut Player, name: &str, notes: &mut Vec<String>) {
-    player.close();
+pub(crate) fn give_up(case_session: &mut CaseSession, name: &str, notes: &mut Vec<String>) {
+    case_session.close();
     notes.push(format!("a cancelled statement of {name} did not end; its connection was given up"));
 }
 

@@ -1,7 +1,7 @@
 //! Somewhere to run cases, one after another.
 
+use anchorite_drivers::Target;
 use anchorite_model::{Case, Level, Run};
-use anchorite_target::Target;
 
 use crate::{RunOptions, StageError, run_case};
 

@@ -12,13 +12,13 @@
 
 use std::time::{Duration, Instant};
 
+use anchorite_drivers::{ConnectionId, PREPARED, Reply, Wait, wait_readable};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Blocker, ErrorClass, Level, Outcome, SessionIndex};
-use anchorite_target::{ConnectionId, PREPARED, Reply, Wait, wait_readable};
 
 use crate::StageError;
-use crate::cast::Stage;
-use crate::player::{Pending, Player};
+use crate::case_session::{CaseSession, Pending};
+use crate::open_sessions::Stage;
 
 /// Pause before the server is asked where no other session of the case is inside a transaction, so that nobody
 /// can be waited for.
@@ -83,7 +83,7 @@ impl Stage<'_> {
                 last_change = Instant::now();
                 (looks, pause, confirmed) = (0, usual, None);
             }
-            if self.players.iter().all(|player| player.pending.is_none()) {
+            if self.case_sessions.iter().all(|case_session| case_session.pending.is_none()) {
                 return Ok(Some(Vec::new()));
             }
             self.options.check_interrupt()?;
@@ -122,8 +122,10 @@ impl Stage<'_> {
 
     /// Whether an outstanding statement may have to wait for another session of the case.
     fn somebody_may_wait(&self) -> bool {
-        let is_open = |player: &&Player| player.pending.is_some() || player.maybe_in_transaction();
-        self.players.iter().filter(is_open).count() > 1
+        let is_open = |case_session: &&CaseSession| {
+            case_session.pending.is_some() || case_session.maybe_in_transaction()
+        };
+        self.case_sessions.iter().filter(is_open).count() > 1
     }
 
     /// Whether nothing of what has arrived can have ended a wait that was seen before.
@@ -135,27 +137,28 @@ impl Stage<'_> {
     }
 
     pub(crate) fn pending(&self) -> impl Iterator<Item = &Pending> {
-        self.players.iter().filter_map(|player| player.pending.as_ref())
+        self.case_sessions.iter().filter_map(|case_session| case_session.pending.as_ref())
     }
 
     /// Takes in every answer that has arrived; sessions that have waited longer are looked at first.
     fn collect(&mut self, arrivals: &mut Vec<Arrival>) -> usize {
         let before = arrivals.len();
-        let mut order: Vec<SessionIndex> = (0..self.players.len())
-            .filter(|&index| self.players[index].pending.is_some())
+        let mut order: Vec<SessionIndex> = (0..self.case_sessions.len())
+            .filter(|&index| self.case_sessions[index].pending.is_some())
             .collect();
         order.sort_by_key(|&index| {
-            self.players[index].pending.as_ref().and_then(|p| p.blocked).unwrap_or(u64::MAX)
+            self.case_sessions[index].pending.as_ref().and_then(|p| p.blocked).unwrap_or(u64::MAX)
         });
         for session in order {
-            let player = &mut self.players[session];
-            let Some(reply) = player.session.poll() else { continue };
-            let pending = player.pending.take().expect("only sessions with a statement are polled");
+            let case_session = &mut self.case_sessions[session];
+            let Some(reply) = case_session.session.poll() else { continue };
+            let pending =
+                case_session.pending.take().expect("only sessions with a statement are polled");
             let rollback = StatementKind::Rollback { chain: false };
             let kind = pending.step.map_or(&rollback, |step| &self.kinds[step]);
-            let was_in_transaction = player.maybe_in_transaction();
-            player.learn(kind, &reply);
-            if player.lost {
+            let was_in_transaction = case_session.maybe_in_transaction();
+            case_session.learn(kind, &reply);
+            if case_session.lost {
                 self.branches.lose(session);
             }
             match pending.step.map(|step| &self.commands[step]) {
@@ -165,9 +168,9 @@ impl Stage<'_> {
             }
             let level = self.run.sessions[session].effective_level();
             let leaves_waits = reply.is_ok()
-                && player.maybe_in_transaction()
+                && case_session.maybe_in_transaction()
                 && leaves_waits(kind, was_in_transaction, level);
-            if kind.ends_transaction() || reply.is_err() || !player.maybe_in_transaction() {
+            if kind.ends_transaction() || reply.is_err() || !case_session.maybe_in_transaction() {
                 self.last_end = Some(Instant::now());
             }
             let was_blocked = pending.blocked.is_some();
@@ -179,10 +182,10 @@ impl Stage<'_> {
 
     fn pause(&self, pause: Duration) {
         let fds: Vec<_> = self
-            .players
+            .case_sessions
             .iter()
-            .filter(|player| player.pending.is_some())
-            .filter_map(|player| player.session.fd())
+            .filter(|case_session| case_session.pending.is_some())
+            .filter_map(|case_session| case_session.session.fd())
             .collect();
         // An engine in this process answers when polled: there is nothing to wait for.
         if !fds.is_empty() {
@@ -216,12 +219,13 @@ impl Stage<'_> {
     fn record_blocked(&mut self, waits: &[Wait]) {
         let known_at_us = self.now_us();
         for wait in waits {
-            let Some(index) = self.players.iter().position(|player| player.id == wait.waiter)
+            let Some(index) =
+                self.case_sessions.iter().position(|case_session| case_session.id == wait.waiter)
             else {
                 continue;
             };
             let blocked_so_far = &mut self.blocked_so_far;
-            let step = match self.players[index].pending.as_mut() {
+            let step = match self.case_sessions[index].pending.as_mut() {
                 Some(pending) if pending.blocked.is_none() => {
                     *blocked_so_far += 1;
                     pending.blocked = Some(*blocked_so_far);
@@ -245,10 +249,10 @@ impl Stage<'_> {
         if id == PREPARED {
             return Blocker::Prepared(self.branches.without_connection().join(" or "));
         }
-        let ours = self.players.iter().find(|player| player.id == id);
+        let ours = self.case_sessions.iter().find(|case_session| case_session.id == id);
         ours.map_or_else(
             || Blocker::Outside(id.to_string()),
-            |player| Blocker::Session(player.index),
+            |case_session| Blocker::Session(case_session.index),
         )
     }
 }

@@ -11,9 +11,9 @@ mod support;
 
 use std::path::Path;
 
+use anchorite_drivers::{Target, open};
 use anchorite_model::{Case, Level, Outcome, Product, Run};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
-use anchorite_target::{Target, open};
 use support::servers;
 
 /// Fresh runs before two runs count as different.

@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
+use anchorite_drivers::{Target, execute, open};
 use anchorite_model::{Case, Ending, Product, Run};
 use anchorite_servers::{Options, Request, RunningServer, Silent, handshake, start};
 use anchorite_stage::{Arena, RunOptions, Runner, StageError};
-use anchorite_target::{Target, execute, open};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest wait for anything here.
@@ -47,7 +47,7 @@ fn case() -> Case {
 /// Ends every connection but its own.
 fn cut_connections(target: &dyn Target) {
     let schema = target.create_schema().expect("a schema");
-    let mut session = schema.caretaker(LIMIT).expect("a session");
+    let mut session = schema.own_session(LIMIT).expect("a session");
     let mut ask = |sql: &str| execute(session.as_mut(), sql, LIMIT);
     if target.info().product == Product::Postgres {
         let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \

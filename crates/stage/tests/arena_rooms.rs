@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use anchorite_model::{Case, DbError, Level, Run, TargetInfo};
-use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
-use anchorite_target::{
+use anchorite_drivers::{
     ConnectionId, OpenedSession, Reply, Schema, Session, SessionOptions, Target, TargetError,
     Upkeep, Watcher, open,
 };
+use anchorite_model::{Case, DbError, Level, Run, TargetInfo};
+use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
 
 /// SQLite whose sessions take several statements at once.
 struct Pipelined(Box<dyn Target>);

@@ -12,9 +12,9 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anchorite_drivers::Target;
 use anchorite_model::{Blocker, Case, Outcome, Product, Run, Value};
 use anchorite_stage::{RunOptions, run_case};
-use anchorite_target::Target;
 use support::{Random, case, plain_level, servers, slow_statements};
 
 const DECISIONS: usize = 10_000;

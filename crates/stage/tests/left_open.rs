@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use anchorite_drivers::{Schema, Session, Target, execute, wait_readable};
 use anchorite_model::{Blocker, Case, Outcome, Product, Run, Value};
 use anchorite_stage::{RunOptions, StageError, run_case};
-use anchorite_target::{Schema, Session, Target, execute, wait_readable};
 use support::servers;
 
 /// Longest wait for anything here.
@@ -53,7 +53,7 @@ struct Spy {
 impl Spy {
     fn new(target: &dyn Target) -> Self {
         let schema = target.create_schema().expect("a schema");
-        let session = schema.caretaker(LIMIT).expect("a session");
+        let session = schema.own_session(LIMIT).expect("a session");
         let sql = if is_xa(target) { "XA RECOVER" } else { "SELECT gid FROM pg_prepared_xacts" };
         Self { session, _schema: schema, sql }
     }

@@ -13,9 +13,9 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use anchorite_drivers::{Target, open};
 use anchorite_model::{Case, ErrorClass, Event, Outcome, Run};
 use anchorite_stage::{RunOptions, run_case};
-use anchorite_target::{Target, open};
 use support::{case, plain_level, servers};
 
 fn cases(target: &dyn Target) -> Vec<Case> {

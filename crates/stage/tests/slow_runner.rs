@@ -16,9 +16,9 @@ mod support;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use anchorite_drivers::Target;
 use anchorite_model::{Case, Outcome, Product, Run};
 use anchorite_stage::{Asking, RunOptions, run_case};
-use anchorite_target::Target;
 use support::{Random, case, servers};
 
 const SILENCE: Duration = Duration::from_secs(1);

@@ -37,13 +37,14 @@ pub struct Outcome {
     /// The suspect.
     pub spot: Spot,
     /// What became of it.
-    pub fate: Fate,
+    #[serde(rename = "fate")]
+    pub conclusion: Conclusion,
 }
 
 /// What an investigation came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum Conclusion {
     /// It is the finding with this fingerprint.
     Confirmed(String),
     /// It did not come out again each time, or never.

@@ -39,7 +39,7 @@ pub use checkpoint::Counts;
 pub use crash::{Crash, RunningCase};
 pub use error::StoreError;
 pub use findings::Page;
-pub use journal::{Fate, Outcome, Progress};
+pub use journal::{Conclusion, Outcome, Progress};
 pub use ranges::Ranges;
 pub use store::{Past, Store};
 pub use suspect::{Spot, Suspect};

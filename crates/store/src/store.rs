@@ -20,7 +20,7 @@ use crate::findings::Findings;
 use crate::folder::Folder;
 use crate::journal::Journal;
 use crate::lock::Lock;
-use crate::{Campaign, Crash, Fate, Outcome, Page, Progress, Spot, StoreError, Suspect};
+use crate::{Campaign, Conclusion, Crash, Outcome, Page, Progress, Spot, StoreError, Suspect};
 
 /// A findings folder that is ours until this value is dropped.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Store {
     /// Progress that waits for the folder to be made.
     waiting: Vec<Value>,
     findings: Findings,
-    outcomes: BTreeMap<Spot, Fate>,
+    outcomes: BTreeMap<Spot, Conclusion>,
     suspects: BTreeSet<Spot>,
     crashes: u64,
     stops: u64,
@@ -111,25 +111,25 @@ impl Store {
         let mut findings = Findings::read(&folder.findings())?;
         let (mut crashes, mut stops) = (0, 0);
         let mut known = BTreeMap::new();
-        for Outcome { spot, fate } in past_outcomes {
-            match &fate {
+        for Outcome { spot, conclusion } in past_outcomes {
+            match &conclusion {
                 // A crash says nothing about a suspect that was being looked at meanwhile.
-                Fate::Crash(fingerprint) => {
+                Conclusion::Crash(fingerprint) => {
                     crashes += 1;
                     findings.hit(fingerprint);
                     continue;
                 }
-                Fate::Stopped | Fate::Lost => {
-                    stops += u64::from(fate == Fate::Stopped);
-                    crashes += u64::from(fate == Fate::Lost);
+                Conclusion::Stopped | Conclusion::Lost => {
+                    stops += u64::from(conclusion == Conclusion::Stopped);
+                    crashes += u64::from(conclusion == Conclusion::Lost);
                     continue;
                 }
-                Fate::Confirmed(fingerprint) if !known.contains_key(&spot) => {
+                Conclusion::Confirmed(fingerprint) if !known.contains_key(&spot) => {
                     findings.hit(fingerprint);
                 }
                 _ => {}
             }
-            known.insert(spot, fate);
+            known.insert(spot, conclusion);
         }
         let mut suspects = Suspect::read_all(&folder.suspects())?;
         // Killed between the journal's line and the removal: nothing is left to do for these.
@@ -219,19 +219,19 @@ impl Store {
         pages: &[Page],
     ) -> Result<bool, StoreError> {
         let is_new = self.findings.write(&self.folder.findings(), finding, pages)?;
-        self.settle(spot, Fate::Confirmed(finding.fingerprint.clone()))?;
+        self.settle(spot, Conclusion::Confirmed(finding.fingerprint.clone()))?;
         Ok(is_new)
     }
 
     /// A suspect did not come out again each time, or never: kept apart.
     pub fn flaky(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         suspect.write(&self.folder.flaky())?;
-        self.settle(suspect.spot, Fate::Flaky)
+        self.settle(suspect.spot, Conclusion::Flaky)
     }
 
     /// A suspect is not looked at, because others like it have brought nothing new.
     pub fn counted(&mut self, spot: Spot) -> Result<(), StoreError> {
-        self.settle(spot, Fate::Counted)
+        self.settle(spot, Conclusion::Counted)
     }
 
     /// A server went away; says whether this is a new finding. Without a finding it is only written down.
@@ -248,12 +248,12 @@ impl Store {
             None => false,
         };
         let Some(running) = crash.running.first() else { return Ok(is_new) };
-        let fate = match finding {
-            Some(finding) => Fate::Crash(finding.fingerprint.clone()),
-            None if crash.stopped => Fate::Stopped,
-            None => Fate::Lost,
+        let conclusion = match finding {
+            Some(finding) => Conclusion::Crash(finding.fingerprint.clone()),
+            None if crash.stopped => Conclusion::Stopped,
+            None => Conclusion::Lost,
         };
-        self.open()?.outcomes.append(&Outcome { spot: running.spot, fate })?;
+        self.open()?.outcomes.append(&Outcome { spot: running.spot, conclusion })?;
         self.stops += u64::from(crash.stopped);
         self.crashes += u64::from(!crash.stopped);
         if let Some(finding) = finding {
@@ -276,8 +276,8 @@ impl Store {
     }
 
     /// How many suspects came to this end.
-    pub fn count(&self, wanted: impl Fn(&Fate) -> bool) -> u64 {
-        self.outcomes.values().filter(|fate| wanted(fate)).count() as u64
+    pub fn count(&self, wanted: impl Fn(&Conclusion) -> bool) -> u64 {
+        self.outcomes.values().filter(|conclusion| wanted(conclusion)).count() as u64
     }
 
     /// How many suspects wait for somebody to look at them.
@@ -295,15 +295,15 @@ impl Store {
         self.crashes
     }
 
-    fn settle(&mut self, spot: Spot, fate: Fate) -> Result<(), StoreError> {
-        if let Fate::Confirmed(fingerprint) = &fate
+    fn settle(&mut self, spot: Spot, conclusion: Conclusion) -> Result<(), StoreError> {
+        if let Conclusion::Confirmed(fingerprint) = &conclusion
             && !self.outcomes.contains_key(&spot)
         {
             self.findings.hit(fingerprint);
         }
-        let outcome = Outcome { spot, fate };
+        let outcome = Outcome { spot, conclusion };
         self.open()?.outcomes.append(&outcome)?;
-        self.outcomes.insert(spot, outcome.fate);
+        self.outcomes.insert(spot, outcome.conclusion);
         Suspect::remove(&self.folder.suspects(), spot)?;
         self.suspects.remove(&spot);
         Ok(())

@@ -20,7 +20,7 @@ pub enum Style {
 
 /// One input and how it is measured.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct HistoryPlan {
     pub style: Style,
     /// Session after session, with numbers that say nothing about the order; else in order of execution.
     pub by_session: bool,
@@ -33,10 +33,10 @@ pub struct Plan {
     pub repeat: usize,
 }
 
-impl Plan {
+impl HistoryPlan {
     pub fn name(&self) -> String {
         let order = if self.by_session { "bysession" } else { "" };
-        let Plan { style, ops, sessions, keys, .. } = self;
+        let HistoryPlan { style, ops, sessions, keys, .. } = self;
         format!("{style:?}{order}-{ops}ops-{sessions}s-{keys}keys").to_lowercase()
     }
 }
@@ -45,7 +45,7 @@ impl Plan {
 pub struct Group {
     pub name: &'static str,
     pub title: &'static str,
-    pub plans: Vec<Plan>,
+    pub plans: Vec<HistoryPlan>,
 }
 
 /// Operations of the histories that show how time grows.
@@ -54,7 +54,7 @@ const WEAK: &[&str] = &["read-committed", "read-atomic", "causal"];
 const STRONG: &[&str] = &["serializable", "snapshot-isolation"];
 
 pub fn groups() -> Vec<Group> {
-    let blind = |ops: usize, levels| Plan {
+    let blind = |ops: usize, levels| HistoryPlan {
         style: Style::Blind,
         by_session: false,
         ops,
@@ -66,7 +66,7 @@ pub fn groups() -> Vec<Group> {
         repeat: 3,
     };
     let million = blind(1_000_000, WEAK);
-    let strong = |style, by_session| Plan {
+    let strong = |style, by_session| HistoryPlan {
         style,
         by_session,
         txn_len: 2,
@@ -74,7 +74,7 @@ pub fn groups() -> Vec<Group> {
         levels: STRONG,
         ..blind(2_000_000, STRONG)
     };
-    let open = |txns: usize, keys| Plan {
+    let open = |txns: usize, keys| HistoryPlan {
         by_session: true,
         keys,
         levels: STRONG,
@@ -85,17 +85,17 @@ pub fn groups() -> Vec<Group> {
         Group {
             name: "weak",
             title: "One million operations, in order of execution and session by session",
-            plans: vec![million.clone(), Plan { by_session: true, ..million.clone() }],
+            plans: vec![million.clone(), HistoryPlan { by_session: true, ..million.clone() }],
         },
         Group {
             name: "hot",
             title: "Hot keys: 1,000 keys",
-            plans: vec![Plan { keys: 1_000, ..million.clone() }],
+            plans: vec![HistoryPlan { keys: 1_000, ..million.clone() }],
         },
         Group {
             name: "sessions",
             title: "100 sessions",
-            plans: vec![Plan { sessions: 100, ..million.clone() }],
+            plans: vec![HistoryPlan { sessions: 100, ..million.clone() }],
         },
         Group {
             name: "strong",
@@ -110,7 +110,9 @@ pub fn groups() -> Vec<Group> {
             title: "Growth",
             plans: [false, true]
                 .into_iter()
-                .flat_map(|by_session| SIZES.map(|ops| Plan { by_session, ..blind(ops, WEAK) }))
+                .flat_map(|by_session| {
+                    SIZES.map(|ops| HistoryPlan { by_session, ..blind(ops, WEAK) })
+                })
                 .collect(),
         },
         Group {
@@ -126,7 +128,7 @@ pub fn groups() -> Vec<Group> {
         Group {
             name: "threads",
             title: "One and two threads",
-            plans: vec![Plan { threads: &[1, 2], ..blind(4_000_000, WEAK) }],
+            plans: vec![HistoryPlan { threads: &[1, 2], ..blind(4_000_000, WEAK) }],
         },
     ]
 }
@@ -156,7 +158,7 @@ struct Store {
 }
 
 /// Writes the history that a plan describes.
-pub fn write(plan: &Plan, seed: u64, path: &Path) {
+pub fn write(plan: &HistoryPlan, seed: u64, path: &Path) {
     let mut random = Random(seed ^ plan.ops as u64 | 1);
     let mut store = Store {
         current: vec![0; plan.keys],
@@ -187,7 +189,7 @@ pub fn write(plan: &Plan, seed: u64, path: &Path) {
 }
 
 fn transaction(
-    plan: &Plan,
+    plan: &HistoryPlan,
     random: &mut Random,
     store: &mut Store,
     session: usize,

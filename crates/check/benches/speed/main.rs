@@ -9,7 +9,7 @@ mod generate;
 use anchorite_check::input;
 use anchorite_check::names;
 use anchorite_check::report::{Options, judge};
-use generate::Plan;
+use generate::HistoryPlan;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +56,7 @@ fn run_group(group: &generate::Group, folder: &Path) {
     }
 }
 
-fn report(plan: &Plan, path: &Path, level: &str, threads: usize) {
+fn report(plan: &HistoryPlan, path: &Path, level: &str, threads: usize) {
     let own: PathBuf = std::env::current_exe().expect("the path of this program");
     let mut runs: Vec<(f64, String)> = (0..plan.repeat)
         .map(|_| {

@@ -15,7 +15,7 @@ use super::written_keys::WrittenKeys;
 use crate::graph::{Csr, EdgeList};
 use crate::hash::WordMap;
 use crate::model::{KeyId, NONE, OpId, TxnId};
-use crate::shares::{cut, in_shares};
+use crate::portions::{cut, in_portions};
 use std::ops::Range;
 
 /// Which of the three.
@@ -102,7 +102,7 @@ struct Glance {
     forward: bool,
 }
 
-/// A share of the work: transactions or, at the causal level, keys, because clocks go from transaction to transaction;
+/// A portion of the work: transactions or, at the causal level, keys, because clocks go from transaction to transaction;
 /// and whether session order belongs to it.
 struct Part {
     txns: Range<TxnId>,
@@ -110,7 +110,7 @@ struct Part {
     sessions: bool,
 }
 
-/// Runs `work` on shares of the whole; results come in order.
+/// Runs `work` on portions of the whole; results come in order.
 fn in_parts<T: Send>(
     context: &Context<'_>,
     level: Weak,
@@ -118,12 +118,12 @@ fn in_parts<T: Send>(
     work: &(dyn Fn(&Part) -> T + Sync),
 ) -> Vec<T> {
     let (txns, keys) = (context.history.txns.len(), context.history.keys.len());
-    let shares = threads.clamp(1, 1 + txns / 4096);
-    in_shares(shares, &|share| {
-        let mut part = Part { sessions: share == 0, ..Part::whole(context) };
+    let portions = threads.clamp(1, 1 + txns / 4096);
+    in_portions(portions, &|portion| {
+        let mut part = Part { sessions: portion == 0, ..Part::whole(context) };
         match level {
-            Weak::Causal => part.keys = cut(keys, share, shares),
-            Weak::ReadCommitted | Weak::ReadAtomic => part.txns = cut(txns, share, shares),
+            Weak::Causal => part.keys = cut(keys, portion, portions),
+            Weak::ReadCommitted | Weak::ReadAtomic => part.txns = cut(txns, portion, portions),
         }
         work(&part)
     })
@@ -136,7 +136,7 @@ impl Part {
     }
 }
 
-/// What all shares of the work look at.
+/// What all portions of the work look at.
 #[derive(Default)]
 struct Basis {
     /// Read committed and read atomic: the keys of each writer.

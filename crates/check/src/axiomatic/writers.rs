@@ -6,7 +6,7 @@
 use super::context::Context;
 use crate::groups::{Groups, Keyed};
 use crate::model::{KeyId, NONE, TxnId};
-use crate::shares::cut;
+use crate::portions::cut;
 
 /// A writer of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +46,14 @@ impl Keyed for Write {
 impl Writers {
     pub(super) fn new(context: &Context<'_>, threads: usize) -> Writers {
         let history = context.history;
-        let shares = threads.clamp(1, 1 + history.txns.len() / 4096);
-        let entries = |share: usize| {
+        let portions = threads.clamp(1, 1 + history.txns.len() / 4096);
+        let entries = |portion: usize| {
             let included = |txn: &TxnId| context.resolved.included[*txn as usize];
             let of_txn = |txn: TxnId| context.written_keys(txn).map(move |key| (key, (key, txn)));
-            cut(history.txns.len(), share, shares).filter(included).flat_map(of_txn)
+            cut(history.txns.len(), portion, portions).filter(included).flat_map(of_txn)
         };
         let (keys, expected) = (history.keys.len(), history.ops.len() / 2);
-        let groups = Groups::new(0..keys as KeyId, expected, shares, entries);
+        let groups = Groups::new(0..keys as KeyId, expected, portions, entries);
         let expand = |(key, txn): (KeyId, TxnId)| Write {
             key,
             session: history.txns[txn as usize].session,

@@ -6,7 +6,7 @@ use crate::axiomatic::weak::{Forced, Weak, forced_orders};
 use crate::graph::cycles::{Component, Cycle, PATTERNS, Pattern, Priority};
 use crate::graph::{Csr, EdgeList, Kind, REAL_TIME, SESSION, components};
 use crate::lattice;
-use crate::levels::Verdict;
+use crate::levels::LevelVerdict;
 use crate::model::{NONE, Workload};
 use crate::names::Asked;
 use crate::polygraph::Reason;
@@ -37,11 +37,12 @@ pub(super) fn find(analysis: &Analysis<'_>, asked: &[Asked], report: &Report) ->
     };
     let explainer = Explainer::new(analysis.history, &analysis.resolved, orders);
     let mut found = grouped(&explainer, &analysis.scans());
-    let fails =
-        |name: &str| report.levels.iter().any(|entry| entry.0 == name && entry.1 == Verdict::Fails);
+    let fails = |name: &str| {
+        report.levels.iter().any(|entry| entry.0 == name && entry.1 == LevelVerdict::Fails)
+    };
     let asks = |prefix: &str| asked.iter().any(|level| level.name.starts_with(prefix));
     let session_matters = fails("strong-session-serializable") && !fails("serializable");
-    let axiomatic_fails = report.axiomatic.iter().any(|entry| entry.1 == Verdict::Fails);
+    let axiomatic_fails = report.axiomatic.iter().any(|entry| entry.1 == LevelVerdict::Fails);
     let real_time = asks("strong-read")
         || asks("strong-snapshot")
         || asks("strict-")
@@ -124,7 +125,7 @@ fn weak_anomaly(
     report: &Report,
 ) -> Option<Anomaly> {
     let fails = |name: &str| {
-        report.axiomatic.iter().any(|entry| entry.0 == name && entry.1 == Verdict::Fails)
+        report.axiomatic.iter().any(|entry| entry.0 == name && entry.1 == LevelVerdict::Fails)
     };
     let (level, name) = if fails("read-committed") {
         (Weak::ReadCommitted, "non-monotonic-read")
@@ -217,7 +218,7 @@ pub(super) fn existence(analysis: &Analysis<'_>, asked: &[Asked], report: &Repor
         .iter()
         .filter(|level| {
             let table = if level.adya { &report.levels } else { &report.axiomatic };
-            table.iter().any(|entry| entry.0 == level.name && entry.1 == Verdict::Fails)
+            table.iter().any(|entry| entry.0 == level.name && entry.1 == LevelVerdict::Fails)
         })
         .map(|level| {
             let mut transactions = Vec::new();

@@ -8,7 +8,7 @@ use crate::graph::cycles::Priority;
 use crate::graph::{Csr, EdgeList, Kind};
 use crate::hash::WordMap;
 use crate::lattice;
-use crate::levels::Verdict;
+use crate::levels::LevelVerdict;
 use crate::model::{OpKind, Workload};
 use crate::scans::Scan;
 use crate::witness::{Anomaly, Explainer};
@@ -56,11 +56,11 @@ pub(super) fn fill(report: &mut Report, analysis: &Analysis<'_>, options: &ElleO
         .into_iter()
         .partition(|anomaly| prohibited.contains(anomaly.name) || anomaly.name == META);
     report.valid = if shown.iter().any(|anomaly| anomaly.name != META) {
-        Verdict::Fails
+        LevelVerdict::Fails
     } else if shown.is_empty() {
-        Verdict::Holds
+        LevelVerdict::Holds
     } else {
-        Verdict::Unknown("no two transactions depend on each other".to_owned())
+        LevelVerdict::Unknown("no two transactions depend on each other".to_owned())
     };
     report.not = if shown.is_empty() { Vec::new() } else { lattice::boundary(&names) };
     report.asked = options.models.clone();

@@ -1,21 +1,21 @@
 //! The report as JSON.
 
 use super::Report;
-use crate::levels::Verdict;
+use crate::levels::LevelVerdict;
 use crate::model::History;
 use crate::names::Family;
 use crate::witness::{Anomaly, kind_name};
 use serde_json::{Map, Value, json};
 
-fn verdict(verdict: &Verdict) -> Value {
+fn verdict(verdict: &LevelVerdict) -> Value {
     match verdict {
-        Verdict::Holds => Value::Bool(true),
-        Verdict::Fails => Value::Bool(false),
-        Verdict::Unknown(_) => Value::String("unknown".to_owned()),
+        LevelVerdict::Holds => Value::Bool(true),
+        LevelVerdict::Fails => Value::Bool(false),
+        LevelVerdict::Unknown(_) => Value::String("unknown".to_owned()),
     }
 }
 
-fn table(levels: &[(&'static str, Verdict)]) -> Value {
+fn table(levels: &[(&'static str, LevelVerdict)]) -> Value {
     let entries = levels.iter().map(|(name, found)| ((*name).to_owned(), verdict(found)));
     Value::Object(entries.collect::<Map<String, Value>>())
 }
@@ -25,7 +25,7 @@ fn reasons(report: &Report) -> Value {
     let families = [("levels", &report.levels), ("axiomatic", &report.axiomatic)];
     for (family, levels) in families {
         for (name, found) in levels {
-            if let Verdict::Unknown(why) = found {
+            if let LevelVerdict::Unknown(why) = found {
                 reasons.insert(format!("{family}.{name}"), Value::String(why.clone()));
             }
         }
@@ -64,7 +64,7 @@ pub fn result(history: &History, report: &Report, file: &str, input: &str) -> Va
         "valid": verdict(&report.valid),
         "family": report.asked.iter().map(|name| Family::of(name).name()).collect::<Vec<_>>(),
     });
-    if let Verdict::Unknown(why) = &report.valid {
+    if let LevelVerdict::Unknown(why) = &report.valid {
         entry["reason"] = Value::String(why.clone());
     }
     entry["levels"] = table(&report.levels);

@@ -15,7 +15,7 @@ pub use as_elle::ElleOptions;
 pub use elle_options::ElleOptionsError;
 
 use crate::analysis::Analysis;
-use crate::levels::{ADYA, AXIOMATIC, STRICT, Verdict};
+use crate::levels::{ADYA, AXIOMATIC, LevelVerdict, STRICT};
 use crate::model::History;
 use crate::names::{Asked, Family};
 use crate::polygraph::Limits;
@@ -50,13 +50,13 @@ pub struct Report {
     /// How many operations.
     pub operations: usize,
     /// Whether the asked levels hold.
-    pub valid: Verdict,
+    pub valid: LevelVerdict,
     /// The levels asked for.
     pub asked: Vec<&'static str>,
     /// Adya's and Elle's levels.
-    pub levels: Vec<(&'static str, Verdict)>,
+    pub levels: Vec<(&'static str, LevelVerdict)>,
     /// The axiomatic levels; empty if they do not apply to the workload.
-    pub axiomatic: Vec<(&'static str, Verdict)>,
+    pub axiomatic: Vec<(&'static str, LevelVerdict)>,
     /// Anomalies that an asked level forbids.
     pub anomalies: Vec<Anomaly>,
     /// Anomalies that it allows.
@@ -100,18 +100,18 @@ pub fn judge(history: &History, options: &Options) -> Report {
 /// `not` may name further levels of Elle's lattice (update-atomic): they fail, and are listed too.
 fn list_ruled_out(report: &mut Report) {
     for name in &report.not {
-        let listed = |entry: &(&'static str, Verdict)| {
+        let listed = |entry: &(&'static str, LevelVerdict)| {
             entry.0 == *name || crate::lattice::canonical(entry.0) == Some(name)
         };
         if !report.levels.iter().any(listed) {
-            report.levels.push((name, Verdict::Fails));
+            report.levels.push((name, LevelVerdict::Fails));
         }
     }
 }
 
 impl Report {
     /// The two families with their levels; one that was not looked at is left out.
-    pub fn families(&self) -> impl Iterator<Item = (Family, &[(&'static str, Verdict)])> {
+    pub fn families(&self) -> impl Iterator<Item = (Family, &[(&'static str, LevelVerdict)])> {
         let both = [(Family::Adya, &self.levels[..]), (Family::Axiomatic, &self.axiomatic[..])];
         both.into_iter().filter(|(_, levels)| !levels.is_empty())
     }
@@ -134,16 +134,16 @@ impl Report {
 
     /// A sentence per asked level that the other family, which has one of the same name, decides otherwise.
     pub fn differences(&self) -> Vec<String> {
-        let verdict = |levels: &[(&'static str, Verdict)], name: &str| {
+        let verdict = |levels: &[(&'static str, LevelVerdict)], name: &str| {
             levels.iter().find(|entry| entry.0 == name).map(|entry| entry.1.clone())
         };
         let differs = |name: &&'static str| {
             let adya = verdict(&self.levels, name)?;
             let axiomatic = verdict(&self.axiomatic, name)?;
             let (word, same) = match axiomatic {
-                Verdict::Holds => ("satisfies", adya == Verdict::Holds),
-                Verdict::Fails => ("does not satisfy", adya == Verdict::Fails),
-                Verdict::Unknown(_) => return None,
+                LevelVerdict::Holds => ("satisfies", adya == LevelVerdict::Holds),
+                LevelVerdict::Fails => ("does not satisfy", adya == LevelVerdict::Fails),
+                LevelVerdict::Unknown(_) => return None,
             };
             let sentence = format!(
                 "it {word} the {name} of Biswas and Enea, which is another one: session order counts there"
@@ -154,7 +154,7 @@ impl Report {
     }
 }
 
-type Verdicts = Vec<(&'static str, Verdict)>;
+type Verdicts = Vec<(&'static str, LevelVerdict)>;
 
 fn decide(
     analysis: &Analysis<'_>,
@@ -175,16 +175,16 @@ fn decide(
     several::decide(analysis, &adya, &axiomatic, threads)
 }
 
-fn validity(asked: &[Asked], levels: &Verdicts, axiomatic: &Verdicts) -> Verdict {
-    let mut valid = Verdict::Holds;
+fn validity(asked: &[Asked], levels: &Verdicts, axiomatic: &Verdicts) -> LevelVerdict {
+    let mut valid = LevelVerdict::Holds;
     for level in asked {
         let table = if level.adya { levels } else { axiomatic };
         let found = table.iter().find(|entry| entry.0 == level.name).map(|entry| entry.1.clone());
         let found = found.unwrap_or_else(|| {
-            Verdict::Unknown("the axiomatic levels are for single reads and writes".to_owned())
+            LevelVerdict::Unknown("the axiomatic levels are for single reads and writes".to_owned())
         });
         match (&valid, &found) {
-            (Verdict::Fails, _) | (_, Verdict::Holds) => {}
+            (LevelVerdict::Fails, _) | (_, LevelVerdict::Holds) => {}
             _ => valid = found,
         }
     }
@@ -194,7 +194,7 @@ fn validity(asked: &[Asked], levels: &Verdicts, axiomatic: &Verdicts) -> Verdict
 /// Looks for anomalies where a level fails.
 fn fill(report: &mut Report, analysis: &Analysis<'_>, asked: &[Asked]) {
     let failing =
-        report.levels.iter().chain(&report.axiomatic).any(|entry| entry.1 == Verdict::Fails);
+        report.levels.iter().chain(&report.axiomatic).any(|entry| entry.1 == LevelVerdict::Fails);
     let doubtful = analysis.resolved.ambiguous;
     if !failing && !doubtful {
         return;
@@ -204,7 +204,7 @@ fn fill(report: &mut Report, analysis: &Analysis<'_>, asked: &[Asked]) {
         .iter()
         .flat_map(|level| crate::lattice::prohibited_by(crate::names::model(level.name)))
         .collect();
-    if report.valid == Verdict::Fails
+    if report.valid == LevelVerdict::Fails
         && !found.iter().any(|anomaly| prohibited.contains(anomaly.name))
     {
         found.extend(anomalies::existence(analysis, asked, report));
@@ -216,7 +216,7 @@ fn fill(report: &mut Report, analysis: &Analysis<'_>, asked: &[Asked]) {
         || !found.iter().any(|anomaly| prohibited.contains(anomaly.name));
     let (shown, others): (Vec<Anomaly>, Vec<Anomaly>) = found.into_iter().partition(|anomaly| {
         prohibited.contains(anomaly.name)
-            || report.valid == Verdict::Fails
+            || report.valid == LevelVerdict::Fails
                 && axiomatic
                 && anomalies::OURS.contains(&anomaly.name)
     });

@@ -7,7 +7,7 @@
 use super::Verdicts;
 use crate::analysis::Analysis;
 use crate::lattice;
-use crate::levels::{self, AXIOMATIC, Verdict};
+use crate::levels::{self, AXIOMATIC, LevelVerdict};
 use std::collections::BTreeMap;
 
 /// Strongest first, except for the cheap test at the beginning.
@@ -49,15 +49,15 @@ pub(super) fn decide(
 
 fn adya_levels(analysis: &Analysis<'_>, wanted: &[&'static str]) -> Verdicts {
     let timed = analysis.history.has_real_time();
-    let mut known: BTreeMap<&'static str, Verdict> = BTreeMap::new();
+    let mut known: BTreeMap<&'static str, LevelVerdict> = BTreeMap::new();
     for level in ADYA_ORDER.into_iter().filter(|level| wanted.contains(level)) {
         let model = lattice::canonical(level).unwrap_or(level);
         let settled = known.iter().find_map(|(other, verdict)| {
             let other_model = lattice::canonical(other).unwrap_or(other);
             let follows = match verdict {
-                Verdict::Holds => implies(other_model, model),
-                Verdict::Fails => implies(model, other_model),
-                Verdict::Unknown(_) => false,
+                LevelVerdict::Holds => implies(other_model, model),
+                LevelVerdict::Fails => implies(model, other_model),
+                LevelVerdict::Unknown(_) => false,
             };
             follows.then(|| verdict.clone())
         });
@@ -66,8 +66,8 @@ fn adya_levels(analysis: &Analysis<'_>, wanted: &[&'static str]) -> Verdicts {
         let verdict = settled.unwrap_or_else(|| match untimed {
             // Without real time these can only fail, and only where the plain level fails.
             Some(plain) if !timed => match levels::adya(analysis, plain) {
-                Verdict::Fails => Verdict::Fails,
-                _ => Verdict::Unknown("the history has no real time".to_owned()),
+                LevelVerdict::Fails => LevelVerdict::Fails,
+                _ => LevelVerdict::Unknown("the history has no real time".to_owned()),
             },
             _ => levels::adya(analysis, level),
         });
@@ -83,14 +83,14 @@ fn implies(strong: &'static str, weak: &'static str) -> bool {
 
 fn axiomatic_levels(analysis: &Analysis<'_>, wanted: &[&'static str]) -> Verdicts {
     let place = |level: &str| AXIOMATIC.iter().position(|name| *name == level).unwrap_or(0);
-    let mut known: BTreeMap<&'static str, Verdict> = BTreeMap::new();
+    let mut known: BTreeMap<&'static str, LevelVerdict> = BTreeMap::new();
     // The cheap three from the bottom, then the strong ones from the top.
     let order =
         ["read-committed", "read-atomic", "causal", "serializable", "snapshot-isolation", "prefix"];
     for level in order.into_iter().filter(|level| wanted.contains(level)) {
         let settled = known.iter().find_map(|(other, verdict)| match verdict {
-            Verdict::Holds if place(other) > place(level) => Some(Verdict::Holds),
-            Verdict::Fails if place(other) < place(level) => Some(Verdict::Fails),
+            LevelVerdict::Holds if place(other) > place(level) => Some(LevelVerdict::Holds),
+            LevelVerdict::Fails if place(other) < place(level) => Some(LevelVerdict::Fails),
             _ => None,
         });
         known.insert(level, settled.unwrap_or_else(|| levels::axiomatic(analysis, level)));

@@ -1,7 +1,7 @@
 //! The report as text for people.
 
 use super::Report;
-use crate::levels::Verdict;
+use crate::levels::LevelVerdict;
 use crate::model::{History, OpId, OpKind, TxnId};
 use crate::witness::{Anomaly, value_text};
 use std::fmt::Write;
@@ -21,11 +21,11 @@ impl Style {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    fn verdict(self, verdict: &Verdict) -> String {
+    fn verdict(self, verdict: &LevelVerdict) -> String {
         match verdict {
-            Verdict::Holds => self.paint("32", "yes"),
-            Verdict::Fails => self.paint("31", "no"),
-            Verdict::Unknown(why) => format!("{} ({why})", self.paint("33", "unknown")),
+            LevelVerdict::Holds => self.paint("32", "yes"),
+            LevelVerdict::Fails => self.paint("31", "no"),
+            LevelVerdict::Unknown(why) => format!("{} ({why})", self.paint("33", "unknown")),
         }
     }
 }
@@ -62,13 +62,13 @@ pub fn op_text(history: &History, op: OpId) -> String {
 pub fn render(history: &History, report: &Report, file: &str, input: &str, style: Style) -> String {
     let mut out = String::new();
     let verdict = match &report.valid {
-        Verdict::Holds => style.paint("32;1", "valid"),
-        Verdict::Fails => style.paint("31;1", "INVALID"),
-        Verdict::Unknown(_) => style.paint("33;1", "unknown"),
+        LevelVerdict::Holds => style.paint("32;1", "valid"),
+        LevelVerdict::Fails => style.paint("31;1", "INVALID"),
+        LevelVerdict::Unknown(_) => style.paint("33;1", "unknown"),
     };
     let asked = report.asked_told();
     let _ = writeln!(out, "{file}: {verdict} for {asked} ({input}, {})", report.size_told());
-    if let Verdict::Unknown(why) = &report.valid {
+    if let LevelVerdict::Unknown(why) = &report.valid {
         let _ = writeln!(out, "  because {why}");
     }
     for sentence in report.differences() {

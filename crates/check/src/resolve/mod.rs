@@ -15,7 +15,7 @@ mod writes;
 use self::key::{Found, Keys, Operation};
 use crate::groups::Groups;
 use crate::model::{History, KeyId, NONE, OpId, Outcome, TxnId};
-use crate::shares::{cut, in_shares};
+use crate::portions::{cut, in_portions};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Read of the initial state.
@@ -179,18 +179,18 @@ fn resolve_keys(
     stale: &[AtomicBool],
     threads: usize,
 ) -> Vec<Found> {
-    let shares = threads.clamp(1, 1 + history.ops.len() / 32_768);
-    let entries = |share: usize| {
+    let portions = threads.clamp(1, 1 + history.ops.len() / 32_768);
+    let entries = |portion: usize| {
         let of_txn =
             |txn: TxnId| history.range(txn).map(move |op| (history.ops[op].key, (op as OpId, txn)));
-        cut(history.txns.len(), share, shares).flat_map(of_txn)
+        cut(history.txns.len(), portion, portions).flat_map(of_txn)
     };
     let keys = 0..history.keys.len() as KeyId;
-    let groups = Groups::new(keys, history.ops.len(), shares, entries);
+    let groups = Groups::new(keys, history.ops.len(), portions, entries);
     let expand = |(op, txn): (OpId, TxnId)| Operation { op, txn, what: history.ops[op as usize] };
-    in_shares(shares, &|share| {
+    in_portions(portions, &|portion| {
         let mut keys = Keys::new(history, seen, stale);
-        groups.for_each(share, shares, expand, |key, operations| keys.resolve(key, operations));
+        groups.for_each(portion, portions, expand, |key, operations| keys.resolve(key, operations));
         keys.found
     })
 }

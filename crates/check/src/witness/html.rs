@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 use super::Anomaly;
 use super::picture::picture;
-use crate::levels::Verdict;
+use crate::levels::LevelVerdict;
 use crate::model::History;
 use crate::report::Report;
 
@@ -36,20 +36,20 @@ pub fn page(results: &[(String, &History, &Report)]) -> String {
 }
 
 /// The word and its class.
-fn word(verdict: &Verdict) -> (&'static str, &str) {
+fn word(verdict: &LevelVerdict) -> (&'static str, &str) {
     match verdict {
-        Verdict::Holds => ("yes", ""),
-        Verdict::Fails => ("no", ""),
-        Verdict::Unknown(why) => ("unknown", why),
+        LevelVerdict::Holds => ("yes", ""),
+        LevelVerdict::Fails => ("no", ""),
+        LevelVerdict::Unknown(why) => ("unknown", why),
     }
 }
 
 fn section(file: &str, history: &History, report: &Report) -> Markup {
     let (class, why) = word(&report.valid);
     let told = match &report.valid {
-        Verdict::Holds => "valid",
-        Verdict::Fails => "invalid",
-        Verdict::Unknown(_) => "unknown",
+        LevelVerdict::Holds => "valid",
+        LevelVerdict::Fails => "invalid",
+        LevelVerdict::Unknown(_) => "unknown",
     };
     markup! {
         section {

@@ -4,7 +4,7 @@ mod generate;
 mod judge;
 
 use anchorite_check::analysis::Analysis;
-use anchorite_check::levels::{self, Verdict};
+use anchorite_check::levels::{self, LevelVerdict};
 use anchorite_check::polygraph::Limits;
 use generate::{Random, Shape, Tiny, build, build_with, generate, version_orders};
 use judge::Judge;
@@ -36,7 +36,7 @@ fn compare_strong_without_pruning(txns: &[Tiny]) {
     let limits = Limits { closure_nodes: 0, ..Limits::default() };
     let analysis = Analysis::new(&history, None, limits);
     for level in ["prefix", "snapshot-isolation", "serializable"] {
-        let expected = Verdict::of(judge.axiomatic(level));
+        let expected = LevelVerdict::of(judge.axiomatic(level));
         assert_eq!(
             levels::axiomatic(&analysis, level),
             expected,
@@ -45,14 +45,14 @@ fn compare_strong_without_pruning(txns: &[Tiny]) {
         );
     }
     let found = levels::adya(&analysis, "serializable");
-    assert_eq!(found, Verdict::of(judge.serializable(false, false)), "{}", show(txns));
+    assert_eq!(found, LevelVerdict::of(judge.serializable(false, false)), "{}", show(txns));
     let found = levels::adya(&analysis, "snapshot-isolation");
-    assert_eq!(found, Verdict::of(judge.snapshot(false, false)), "{}", show(txns));
+    assert_eq!(found, LevelVerdict::of(judge.snapshot(false, false)), "{}", show(txns));
 }
 
 fn compare_with(txns: &[Tiny], judge: &Judge<'_>, analysis: &Analysis<'_>) {
     for level in levels::AXIOMATIC {
-        let expected = Verdict::of(judge.axiomatic(level));
+        let expected = LevelVerdict::of(judge.axiomatic(level));
         let found = levels::axiomatic(analysis, level);
         assert_eq!(found, expected, "axiomatic {level}\n{}", show(txns));
     }
@@ -65,7 +65,7 @@ fn compare_adya(txns: &[Tiny], judge: &Judge<'_>, analysis: &Analysis<'_>) {
     {
         let adya = |name: &str| levels::adya(analysis, &format!("{prefix}{name}"));
         let check = |name: &str, expected: bool| {
-            assert_eq!(adya(name), Verdict::of(expected), "{prefix}{name}\n{}", show(txns));
+            assert_eq!(adya(name), LevelVerdict::of(expected), "{prefix}{name}\n{}", show(txns));
         };
         check("serializable", judge.serializable(session, real_time));
         check("snapshot-isolation", judge.snapshot(session, real_time));

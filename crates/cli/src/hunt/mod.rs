@@ -9,10 +9,10 @@
 
 mod arguments;
 mod audience;
-mod keeper;
 mod learnt;
 mod past;
 mod recipe;
+mod server_control;
 mod single;
 mod words;
 
@@ -21,22 +21,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anchorite_claims::Claims;
+use anchorite_drivers::Owner;
+use anchorite_drivers::endpoint::without_password;
+use anchorite_drivers::{Target, TargetError};
 use anchorite_generate::case;
-use anchorite_hunt::{Effort, Ended, HuntOptions, Post, Quarry, Stop, Tally, hunt};
+use anchorite_hunt::{Effort, Ended, HuntOptions, HuntTarget, Stop, Supervisor, Tally, hunt};
 use anchorite_judge::Oracle;
 use anchorite_reduce::known::{self, KnownIssue};
 use anchorite_report::hunt as report;
 use anchorite_stage::{Asking, Limits, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
-use anchorite_target::Owner;
-use anchorite_target::endpoint::without_password;
-use anchorite_target::{Target, TargetError};
 
 use self::arguments::Format;
 pub use self::arguments::{HuntArgs, duration};
 use self::audience::Live;
-use self::keeper::Kept;
 use self::recipe::WeightsFile;
+use self::server_control::Kept;
 pub use self::words::span;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -62,7 +62,7 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
     };
     let login = arguments.login.read(&interrupt)?;
     let past = (campaign.as_ref(), seed);
-    let (quarries, written, block) = open_quarries(arguments, &login, past, &interrupt)?;
+    let (hunt_targets, written, block) = open_quarries(arguments, &login, past, &interrupt)?;
     let (store, past) = open_store(arguments, campaign, seed, written)?;
     let options = HuntOptions {
         jobs: arguments.jobs(),
@@ -84,26 +84,26 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
         Format::Json | Format::Junit => tell(first_line.trim_end()),
     }
     let live = Live::new(options.time);
-    let ended = interrupt.attend(|| hunt(&quarries, &options, store, past, &live));
+    let ended = interrupt.attend(|| hunt(&hunt_targets, &options, store, past, &live));
     live.finish();
-    quarries.iter().for_each(tidy_up);
+    hunt_targets.iter().for_each(tidy_up);
     show(arguments.format, &ended);
     exit_of(ended)
 }
 
 /// Removes from somebody's server what could not be dropped while it was away. All threads have ended, so nothing of
 /// this process is in use any more.
-fn tidy_up(quarry: &Quarry<'_>) {
-    if quarry.post.is_ours() {
+fn tidy_up(hunt_target: &HuntTarget<'_>) {
+    if hunt_target.supervisor.is_ours() {
         return;
     }
-    let (target, _) = quarry.post.current();
+    let (target, _) = hunt_target.supervisor.current();
     let swept = leftovers::sweep(target.as_ref(), |marked| marked.owner == Owner::Us);
-    let (on, left) = (&quarry.on, swept.left.len());
+    let (on, left) = (&hunt_target.on, swept.left.len());
     if let Some(removed) = swept.removed_told() {
         tell(&format!("removed {removed} that could not be dropped while {on} was away"));
     }
-    if quarry.post.is_gone() || left > 0 {
+    if hunt_target.supervisor.is_gone() || left > 0 {
         tell(&format!(
             "schemas of this hunt are left on {on}; the next command there removes them"
         ));
@@ -169,7 +169,7 @@ fn random_seed() -> anyhow::Result<u64> {
 }
 
 /// The targets, and how each is written down.
-type Opened = (Vec<Quarry<'static>>, Vec<CampaignTarget>, u64);
+type Opened = (Vec<HuntTarget<'static>>, Vec<CampaignTarget>, u64);
 
 /// Opens every target, in the order of the command line or of the campaign.
 fn open_quarries(
@@ -184,11 +184,11 @@ fn open_quarries(
         None => vec![targets::DEFAULT.to_owned()],
     };
     let weights = arguments.weights.as_deref().map(WeightsFile::read).transpose()?;
-    let (mut quarries, mut written) = (Vec::new(), Vec::new());
+    let (mut hunt_targets, mut written) = (Vec::new(), Vec::new());
     let mut block = u64::MAX;
     for (n, name) in names.iter().enumerate() {
         let past = campaign.and_then(|campaign| campaign.targets.get(n));
-        let (keeper, target) = Kept::open(name, login)?;
+        let (server_control, target) = Kept::open(name, login)?;
         interrupt.attend(|| rehearse(target.as_ref(), arguments.silence.is_none()))?;
         let info = target.info().clone();
         let levels = match past {
@@ -205,16 +205,16 @@ fn open_quarries(
         };
         block = block.min(recipe.group());
         let on = without_password(name);
-        quarries.push(Quarry {
+        hunt_targets.push(HuntTarget {
             on: on.clone(),
-            post: Post::new(target, Box::new(keeper)),
+            supervisor: Supervisor::new(target, Box::new(server_control)),
             levels: levels.clone(),
             claims: Claims::for_target(&info),
             cases: Box::new(move |number| case(&recipe, seed, number)),
         });
         written.push(CampaignTarget { on, target: info, levels, recipe: kept });
     }
-    Ok((quarries, written, block))
+    Ok((hunt_targets, written, block))
 }
 
 /// What is missing is said before the first case, not by each worker in turn.

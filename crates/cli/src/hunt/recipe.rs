@@ -6,11 +6,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use anchorite_drivers::Target;
 use anchorite_generate::{Recipe, Support, Weights};
 use anchorite_hunt::learn::{Learnt, learn};
 use anchorite_model::Product;
 use anchorite_stage::{FreshTables, RunOptions};
-use anchorite_target::Target;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anchorite_claims::Claims;
+use anchorite_drivers::Target;
 use anchorite_generate::case;
-use anchorite_hunt::Trial;
+use anchorite_hunt::Examiner;
 use anchorite_report::RunResult;
 use anchorite_stage::{Asking, FreshTables, RunOptions};
-use anchorite_target::Target;
 
 use super::arguments::{Format, HuntArgs};
 use super::recipe::{self, WeightsFile};
@@ -70,12 +70,12 @@ fn hold(
     };
     let oracles = oracles::chosen(&arguments.oracle);
     let claims = Claims::for_target(target.info());
-    let trial = Trial { claims, oracles: &oracles, strict: arguments.strict };
+    let examiner = Examiner { claims, oracles: &oracles, strict: arguments.strict };
     let mut results = Vec::new();
     for level in levels {
         let mut fresh = FreshTables { target, options: RunOptions { level, ..options.clone() } };
-        let tried = trial.hold(&mut fresh, case, level)?;
-        results.push(run::judged(tried, &trial));
+        let tried = examiner.examine(&mut fresh, case, level)?;
+        results.push(run::judged(tried, &examiner));
     }
     Ok(results)
 }

@@ -9,10 +9,10 @@ mod surroundings;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
+use anchorite_drivers::endpoint::Endpoint;
+use anchorite_drivers::{Address, OpenError, Target, TargetError};
 use anchorite_servers::kept_servers;
 use anchorite_stage::StageError;
-use anchorite_target::endpoint::Endpoint;
-use anchorite_target::{Address, OpenError, Target, TargetError};
 use clap::Args;
 
 use self::surroundings::Surroundings;

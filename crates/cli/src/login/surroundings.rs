@@ -12,10 +12,10 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use anchorite_drivers::endpoint::Endpoint;
+use anchorite_drivers::login::{my_cnf, pgpass};
+use anchorite_drivers::tls::SslMode;
 use anchorite_model::Product;
-use anchorite_target::endpoint::Endpoint;
-use anchorite_target::login::{my_cnf, pgpass};
-use anchorite_target::tls::SslMode;
 
 use crate::exit::BadInput;
 

@@ -3,8 +3,8 @@
 //! A file is shown in full. A folder of cases is a regression run: a line for each run, those in full that need
 //! somebody's attention, a table, and a summary.
 
-mod errand;
 mod specs;
+mod task;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -25,8 +25,8 @@ use crate::login::LoginArgs;
 use crate::oracles::{self, OracleChoice};
 use crate::output::{self, complain};
 use crate::targets;
-pub use errand::judged;
-use errand::{Done, Errand};
+pub use task::judged;
+use task::{Done, RunTask};
 
 /// With more cases than this, runs that need nobody's attention are told in a line.
 const SHOWN_IN_FULL_MAX: usize = 5;
@@ -106,12 +106,12 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     let options = RunOptions { asking, interrupt: flag, ..RunOptions::default() };
     let oracles = oracles::chosen(&arguments.oracle);
     let login = arguments.login.read(&interrupt)?;
-    let errand = Errand { arguments, scripts: &scripts, oracles, options, login, interrupt };
+    let task = RunTask { arguments, scripts: &scripts, oracles, options, login, interrupt };
     if arguments.format == Format::Isolationtester {
-        return errand.run_specs();
+        return task.run_specs();
     }
     let mut done = Done::default();
-    let outcome = errand.run_cases(&mut done);
+    let outcome = task.run_cases(&mut done);
     let Done { results, failures } = done;
     let brief = files.len() > SHOWN_IN_FULL_MAX && !arguments.verbose;
     let elapsed = (results.len() > 1).then(|| started.elapsed());
@@ -173,7 +173,7 @@ mod tests {
 
     /// A run with this verdict and what the case says about it.
     fn result(verdict: Verdict, agreement: Option<Agreement>, announced: bool) -> RunResult {
-        let target = anchorite_target::open("sqlite").expect("SQLite is built in");
+        let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
         let case = Case::parse("x", "/* t1 */ SELECT 1;\n").expect("a valid case");
         let run = run_case(target.as_ref(), &case, &RunOptions::default()).expect("a run");
         let remark = |agreement| Remark { agreement, sentence: "as it is".to_owned() };

@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
+use anchorite_drivers::pg_isolation::IsolationDatabase;
 use anchorite_model::spec::Spec;
 use anchorite_stage::isolation::run_spec;
-use anchorite_target::pg_isolation::IsolationDatabase;
 
-use super::errand::Errand;
+use super::task::RunTask;
 use crate::exit::{BadInput, Exit};
 use crate::files::Script;
 use crate::output::{self, tell};
 use crate::targets::OpenTarget;
 
-impl Errand<'_> {
+impl RunTask<'_> {
     /// Runs the specs on every target.
     pub fn run_specs(&self) -> anyhow::Result<ExitCode> {
         let mut specs = Vec::new();

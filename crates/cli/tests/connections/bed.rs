@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use anchorite_target::{SessionOptions, execute, open, wait_readable};
+use anchorite_drivers::{SessionOptions, execute, open, wait_readable};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anchorite_target::{SessionOptions, open, wait_readable};
+use anchorite_drivers::{SessionOptions, open, wait_readable};
 use serde_json::Value;
 
 use crate::bed::{

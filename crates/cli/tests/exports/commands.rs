@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use anchorite_drivers::open;
 use anchorite_model::{
     Confirmed, Expected, Finding, HuntSummary, Judgement, Origin, Signature, Verdict,
 };
-use anchorite_target::open;
 
 fn anchorite(arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_anchorite");

@@ -16,11 +16,11 @@ mod tools;
 
 use std::path::Path;
 
+use anchorite_drivers::{Target, open};
 use anchorite_model::spec::Spec;
 use anchorite_model::{Case, Event, Level, Outcome, Product, Rows, Run};
 use anchorite_report::export::{Form, Script, export};
 use anchorite_stage::{RunOptions, run_case};
-use anchorite_target::{Target, open};
 
 /// What runs: a target with its URL.
 struct Place {

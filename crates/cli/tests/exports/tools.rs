@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use anchorite_drivers::endpoint::Endpoint;
 use anchorite_model::{Outcome, Run, Value};
-use anchorite_target::endpoint::Endpoint;
 
 /// `mariadb-test` with the folder of its include files.
 pub struct MysqlTest {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use anchorite_drivers::Target;
 use anchorite_generate::{Recipe, Weights, case};
 use anchorite_model::{ErrorClass, Level, Outcome, Run, StatementKind};
 use anchorite_stage::{Arena, RunOptions, Runner};
-use anchorite_target::Target;
 
 /// What became of a number of cases.
 #[derive(Debug, Default)]

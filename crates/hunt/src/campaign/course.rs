@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use super::bench::Bench;
+use super::worker_state::WorkerState;
 use super::{Campaign, Stop};
 
 /// How often this thread looks at the others.
@@ -26,23 +26,27 @@ const IN_HAND: Duration = Duration::from_secs(120);
 impl Campaign<'_> {
     /// Until all threads have ended.
     pub(super) fn run(&self) {
-        let (workers, investigators) = self.benches.split_at(self.options.jobs);
+        let (workers, investigators) = self.worker_states.split_at(self.options.jobs);
         std::thread::scope(|scope| {
             let (finished, news) = channel();
-            let start = |finished: &Sender<Finished>, bench, role| {
+            let start = |finished: &Sender<Finished>, worker_state, role| {
                 let finished = Finish(self, finished.clone(), role);
                 scope.spawn(move || {
                     let _finished = finished;
                     match role {
-                        Finished::Worker => self.work(bench),
-                        Finished::Investigator => self.investigate_all(bench),
+                        Finished::Worker => self.work(worker_state),
+                        Finished::Investigator => self.investigate_all(worker_state),
                     }
                 })
             };
             let mut threads = Vec::new();
-            threads.extend(workers.iter().map(|bench| start(&finished, bench, Finished::Worker)));
+            threads.extend(
+                workers.iter().map(|worker_state| start(&finished, worker_state, Finished::Worker)),
+            );
             let first = investigators.iter().take(1);
-            threads.extend(first.map(|bench| start(&finished, bench, Finished::Investigator)));
+            threads.extend(
+                first.map(|worker_state| start(&finished, worker_state, Finished::Investigator)),
+            );
             // Kept until the last thread is started: then the channel ends with the threads.
             let mut finished = Some(finished);
             let mut working = workers.len();
@@ -62,9 +66,9 @@ impl Campaign<'_> {
                     let left = self.options.time.unwrap_or_default().saturating_sub(worked);
                     last_looks_end = Some(Instant::now() + left.max(LAST_LOOKS));
                     let others = investigators.iter().skip(1);
-                    threads.extend(
-                        others.map(|bench| start(&finished, bench, Finished::Investigator)),
-                    );
+                    threads.extend(others.map(|worker_state| {
+                        start(&finished, worker_state, Finished::Investigator)
+                    }));
                 }
                 self.look_after(workers, investigators, last_looks_end);
                 self.audience.live(&self.summary());
@@ -77,12 +81,17 @@ impl Campaign<'_> {
     }
 
     /// Ctrl-C, the end of the time, and threads that are stuck.
-    fn look_after(&self, workers: &[Bench], others: &[Bench], last_looks_end: Option<Instant>) {
+    fn look_after(
+        &self,
+        workers: &[WorkerState],
+        others: &[WorkerState],
+        last_looks_end: Option<Instant>,
+    ) {
         if self.options.run.interrupt.load(Ordering::Relaxed) {
             self.stop(Stop::Interrupted);
         }
         if self.is_stopped() {
-            self.benches.iter().for_each(Bench::interrupt);
+            self.worker_states.iter().for_each(WorkerState::interrupt);
             return;
         }
         if let Some(time) = self.options.time {
@@ -90,7 +99,7 @@ impl Campaign<'_> {
                 self.is_over.store(true, Ordering::SeqCst);
             }
             if self.begun.elapsed() > time + LAST_CASE {
-                workers.iter().for_each(Bench::interrupt);
+                workers.iter().for_each(WorkerState::interrupt);
             }
         }
         if let Some(end) = last_looks_end {
@@ -98,17 +107,17 @@ impl Campaign<'_> {
                 self.queue.shut();
             }
             if Instant::now() > end + IN_HAND {
-                others.iter().for_each(Bench::interrupt);
+                others.iter().for_each(WorkerState::interrupt);
             }
         }
-        for bench in workers {
-            if let Some(spot) = bench.stuck_for(STUCK) {
-                let (seconds, name) = (STUCK.as_secs(), &bench.name);
+        for worker_state in workers {
+            if let Some(spot) = worker_state.stuck_for(STUCK) {
+                let (seconds, name) = (STUCK.as_secs(), &worker_state.name);
                 self.audience.say(&format!(
                     "{name} has made no progress for {seconds} s in case {}; the case is given up",
                     spot.number
                 ));
-                bench.interrupt();
+                worker_state.interrupt();
             }
         }
     }

@@ -4,20 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use anchorite_drivers::TargetError;
 use anchorite_model::Origin;
 use anchorite_report::finding::pages;
 use anchorite_stage::{Arena, FreshTables, RunOptions, StageError};
 use anchorite_store::{Store, Suspect};
-use anchorite_target::TargetError;
 
-use super::bench::Bench;
 use super::loss::Evidence;
 use super::queue::Taken;
+use super::worker_state::WorkerState;
 use super::{Campaign, Stop, VERSION};
-use crate::Trial;
+use crate::Examiner;
 use crate::alert::Alert;
 use crate::finding::{Investigation, investigate};
-use crate::post::lock;
+use crate::supervisor::lock;
 
 /// How long one wait for a suspect lasts.
 const WAIT: Duration = Duration::from_millis(200);
@@ -26,14 +26,14 @@ const LOSSES_MAX: u32 = 2;
 
 impl Campaign<'_> {
     /// Works until the queue is closed and empty, or time is up; what is left stays on disk.
-    pub(super) fn investigate_all(&self, bench: &Bench) {
-        while !bench.interrupt.load(Ordering::SeqCst) {
+    pub(super) fn investigate_all(&self, worker_state: &WorkerState) {
+        while !worker_state.interrupt.load(Ordering::SeqCst) {
             let (kind, suspect) = match self.queue.take(WAIT) {
                 Taken::Suspect(kind, suspect) => (kind, suspect),
                 Taken::Nothing => continue,
                 Taken::Closed => return,
             };
-            let looked = self.look_closer(bench, &suspect);
+            let looked = self.look_closer(worker_state, &suspect);
             let counted = looked.and_then(|is_new| match is_new {
                 Some(is_new) => self.only_count(&self.queue.settled(&kind, is_new)),
                 None => Ok(()),
@@ -42,7 +42,7 @@ impl Campaign<'_> {
                 self.stop(stop);
                 return;
             }
-            bench.rest();
+            worker_state.rest();
         }
     }
 
@@ -57,36 +57,40 @@ impl Campaign<'_> {
     }
 
     /// Whether it brought a new name; `None` if it could not be looked at.
-    fn look_closer(&self, bench: &Bench, suspect: &Suspect) -> Result<Option<bool>, Stop> {
+    fn look_closer(
+        &self,
+        worker_state: &WorkerState,
+        suspect: &Suspect,
+    ) -> Result<Option<bool>, Stop> {
         // A folder of another plan cannot be resumed, so the place is always one of ours.
         let place = self.places[suspect.spot.place];
-        let quarry = &self.quarries[place.quarry];
+        let hunt_target = &self.hunt_targets[place.hunt_target];
         for losses in 1..=LOSSES_MAX {
-            let (target, generation) = quarry.post.current();
-            let interrupt = Arc::clone(&bench.interrupt);
+            let (target, generation) = hunt_target.supervisor.current();
+            let interrupt = Arc::clone(&worker_state.interrupt);
             let options = RunOptions { interrupt, ..self.options.run.clone() };
             let mut fresh = FreshTables { target: target.as_ref(), options: options.clone() };
-            let trial = Trial {
-                claims: quarry.claims,
+            let examiner = Examiner {
+                claims: hunt_target.claims,
                 oracles: &self.options.oracles,
                 strict: self.strict,
             };
-            bench.begin(place.quarry, suspect.spot, place.level, &suspect.case);
+            worker_state.begin(place.hunt_target, suspect.spot, place.level, &suspect.case);
             let origin = Origin::Generated { seed: suspect.seed, number: suspect.spot.number };
-            let suspected = crate::Suspect {
+            let suspected = crate::Suspicion {
                 case: &suspect.case,
                 level: place.level,
                 signature: Some(suspect.signature.clone()),
                 origin,
-                on: &quarry.on,
+                on: &hunt_target.on,
             };
             let (effort, known) = (&self.options.effort, &self.options.known);
-            let (name, target) = (quarry.on.as_str(), target.as_ref());
-            let in_doubt = &|| quarry.post.is_in_doubt(generation);
+            let (name, target) = (hunt_target.on.as_str(), target.as_ref());
+            let in_doubt = &|| hunt_target.supervisor.is_in_doubt(generation);
             let mut fresh = Alert { runner: &mut fresh, target: name, in_doubt };
             let outcome = Arena::new(target, options).and_then(|mut fast| {
                 let mut fast = Alert { runner: &mut fast, target: name, in_doubt };
-                investigate(&trial, &mut fast, &mut fresh, &suspected, effort, known)
+                investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, known)
             });
             match outcome {
                 Ok(investigation) => return self.settle(suspect, investigation).map(Some),
@@ -95,7 +99,7 @@ impl Campaign<'_> {
                     error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
                 )) => {
                     let evidence = Evidence::of_words(error.to_string());
-                    self.after_loss(bench, place, generation, evidence, losses)?;
+                    self.after_loss(worker_state, place, generation, evidence, losses)?;
                 }
                 Err(error) => {
                     let number = suspect.spot.number;

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
+use anchorite_drivers::{Target, TargetError};
 use anchorite_model::Run;
 use anchorite_report::finding::pages;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::RunningCase;
-use anchorite_target::{Target, TargetError};
 
-use super::bench::Bench;
 use super::worker::{Attempt, sort};
-use super::{Campaign, Place, Quarry, Stop, VERSION};
-use crate::Trial;
+use super::worker_state::WorkerState;
+use super::{Campaign, HuntTarget, Place, Stop, VERSION};
+use crate::Examiner;
 use crate::crash::Noticed;
 use crate::ending::Sort;
-use crate::post::{Aftermath, Down, Loss, Wait, clock, lock};
 use crate::retrial::{Candidates, Retrial};
+use crate::supervisor::{Aftermath, Down, Loss, Wait, clock, lock};
 
 /// So many losses in a row, and the target is called unusable although it answers.
 const LOSSES_MAX: u32 = 5;
@@ -62,20 +62,20 @@ impl Campaign<'_> {
     /// Finds out what happened, records a crash, and says how to go on.
     pub(super) fn after_loss(
         &self,
-        bench: &Bench,
+        worker_state: &WorkerState,
         place: Place,
         generation: u64,
         evidence: Evidence,
         failures: u32,
     ) -> Result<Next, Stop> {
-        let quarry = &self.quarries[place.quarry];
-        let own = bench.running_on(place.quarry);
+        let hunt_target = &self.hunt_targets[place.hunt_target];
+        let own = worker_state.running_on(place.hunt_target);
         let spot = own.as_ref().map(|running| running.spot);
         let others = self
-            .benches
+            .worker_states
             .iter()
-            .filter(|other| !std::ptr::eq(*other, bench))
-            .filter_map(|other| other.running_on(place.quarry));
+            .filter(|other| !std::ptr::eq(*other, worker_state))
+            .filter_map(|other| other.running_on(place.hunt_target));
         let running: Vec<RunningCase> = own.into_iter().chain(others).collect();
         let Evidence { words, signs, was_down, run } = evidence;
         let loss = Loss { generation, noticed: words.clone(), signs, was_down };
@@ -83,17 +83,18 @@ impl Campaign<'_> {
         if let (Some(first), Some(run)) = (runs.first_mut(), run) {
             *first = Some(*run);
         }
-        let mut rerun = Rerun { campaign: self, quarry, bench, running, runs };
+        let mut rerun = Rerun { campaign: self, hunt_target, worker_state, running, runs };
         let until = self.options.time.map(|time| self.begun + time);
         let wait = Wait { interrupt: &self.options.run.interrupt, until };
-        let aftermath = quarry.post.lost(&loss, wait, &mut rerun);
+        let aftermath = hunt_target.supervisor.lost(&loss, wait, &mut rerun);
         let Rerun { running, runs, .. } = rerun;
-        let target = quarry.post.current().0.info().clone();
-        let (on, is_ours, seed) = (quarry.on.clone(), quarry.post.is_ours(), self.seed);
+        let target = hunt_target.supervisor.current().0.info().clone();
+        let (on, is_ours, seed) =
+            (hunt_target.on.clone(), hunt_target.supervisor.is_ours(), self.seed);
         let noticed = Noticed { target, on, is_ours, seed, how: words, running, runs };
         match aftermath {
             Ok(Aftermath::Alive) if failures > LOSSES_MAX => {
-                let endpoint = quarry.on.clone();
+                let endpoint = hunt_target.on.clone();
                 let reason = format!("{failures} times in a row: {}", loss.noticed);
                 Err(Stop::Target(StageError::Target(TargetError::Connect { endpoint, reason })))
             }
@@ -138,8 +139,8 @@ impl Campaign<'_> {
 /// Runs the cases that were running once more, as workers do.
 struct Rerun<'a> {
     campaign: &'a Campaign<'a>,
-    quarry: &'a Quarry<'a>,
-    bench: &'a Bench,
+    hunt_target: &'a HuntTarget<'a>,
+    worker_state: &'a WorkerState,
     running: Vec<RunningCase>,
     runs: Vec<Option<Run>>,
 }
@@ -151,13 +152,13 @@ impl Candidates for Rerun<'_> {
 
     fn run(&mut self, n: usize, target: &dyn Target) -> bool {
         let RunningCase { level, case, .. } = &self.running[n];
-        let interrupt = Arc::clone(&self.bench.interrupt);
+        let interrupt = Arc::clone(&self.worker_state.interrupt);
         let options = RunOptions { interrupt, ..self.campaign.options.run.clone() };
         let mut fresh = FreshTables { target, options };
         let oracles = &self.campaign.options.oracles;
-        let (claims, strict) = (self.quarry.claims, self.campaign.strict);
+        let (claims, strict) = (self.hunt_target.claims, self.campaign.strict);
         let (run, is_lost) =
-            match sort(Trial { claims, oracles, strict }.hold(&mut fresh, case, *level)) {
+            match sort(Examiner { claims, oracles, strict }.examine(&mut fresh, case, *level)) {
                 Attempt::Ran(tried) => (Some(tried.run), false),
                 Attempt::Lost(evidence) => (evidence.run.map(|run| *run), true),
                 Attempt::Rejected(_) | Attempt::Interrupted | Attempt::Unusable(_) => (None, false),

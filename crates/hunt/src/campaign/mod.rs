@@ -5,17 +5,17 @@
 //!   are as many investigators.
 //! * `queue`: what waits for the investigator.
 //! * `loss`: what happens when a server goes away.
-//! * `course`: the threads and the one that looks after them. `bench`: how to see and reach a thread from outside.
+//! * `course`: the threads and the one that looks after them. `worker_state`: how to see and reach a thread from outside.
 //!
 //! Assumption: a case is made from its number alone, so it does not matter who runs it.
 
-mod bench;
 mod course;
 mod investigator;
 mod loss;
 mod queue;
 mod standing;
 mod worker;
+mod worker_state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,24 +27,24 @@ use anchorite_judge::Oracle;
 use anchorite_model::{Case, FindingLine, HuntPlace, HuntSummary, Level};
 use anchorite_reduce::known::KnownIssue;
 use anchorite_stage::{RunOptions, StageError};
-use anchorite_store::{Fate, Past, Progress, Ranges, Spot, Store, StoreError};
+use anchorite_store::{Conclusion, Past, Progress, Ranges, Spot, Store, StoreError};
 
-use self::bench::Bench;
 use self::queue::Queue;
+use self::worker_state::WorkerState;
 use crate::finding::Effort;
 use crate::plan::Plan;
-use crate::post::{Gone, Post, lock};
+use crate::supervisor::{Gone, Supervisor, lock};
 use crate::tally::Tally;
 
 /// What reports say about who wrote them.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A target that is hunted on.
-pub struct Quarry<'a> {
+pub struct HuntTarget<'a> {
     /// As the command line named it, without its password.
     pub on: String,
     /// The target and who looks after it.
-    pub post: Post,
+    pub supervisor: Supervisor,
     /// The levels; `None` = the target's default.
     pub levels: Vec<Option<Level>>,
     /// What it promises.
@@ -121,13 +121,13 @@ pub struct Ended {
 /// A target at a level.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    quarry: usize,
+    hunt_target: usize,
     level: Option<Level>,
 }
 
 /// What all threads share.
 struct Campaign<'a> {
-    quarries: &'a [Quarry<'a>],
+    hunt_targets: &'a [HuntTarget<'a>],
     places: Vec<Place>,
     options: &'a HuntOptions,
     audience: &'a dyn Audience,
@@ -143,7 +143,7 @@ struct Campaign<'a> {
     store: Mutex<Store>,
     tally: Mutex<Tally>,
     queue: Queue,
-    benches: Vec<Bench>,
+    worker_states: Vec<WorkerState>,
     /// No new case begins.
     is_over: AtomicBool,
     stop: Mutex<Option<Stop>>,
@@ -155,18 +155,20 @@ struct Campaign<'a> {
 
 /// Hunts until the budget is used up, or something ends it.
 pub fn hunt(
-    quarries: &[Quarry<'_>],
+    hunt_targets: &[HuntTarget<'_>],
     options: &HuntOptions,
     store: Store,
     past: Past<Tally>,
     audience: &dyn Audience,
 ) -> Ended {
-    let places: Vec<Place> = quarries
+    let places: Vec<Place> = hunt_targets
         .iter()
         .enumerate()
-        .flat_map(|(quarry, q)| q.levels.iter().map(move |level| Place { quarry, level: *level }))
+        .flat_map(|(hunt_target, q)| {
+            q.levels.iter().map(move |level| Place { hunt_target, level: *level })
+        })
         .collect();
-    let campaign = Campaign::new(quarries, places, options, store, &past.progress, audience);
+    let campaign = Campaign::new(hunt_targets, places, options, store, &past.progress, audience);
     past.suspects.into_iter().for_each(|suspect| campaign.queue.put(suspect, None));
     campaign.run();
     campaign.end()
@@ -174,7 +176,7 @@ pub fn hunt(
 
 impl<'a> Campaign<'a> {
     fn new(
-        quarries: &'a [Quarry<'a>],
+        hunt_targets: &'a [HuntTarget<'a>],
         places: Vec<Place>,
         options: &'a HuntOptions,
         store: Store,
@@ -192,10 +194,11 @@ impl<'a> Campaign<'a> {
             let longest = sessions.entry(entry.session).or_default();
             *longest = (*longest).max(entry.at_ms);
         }
-        let workers = (1..=options.jobs).map(|n| Bench::new(format!("worker {n}")));
-        let investigators = (1..=options.jobs).map(|n| Bench::new(format!("investigator {n}")));
+        let workers = (1..=options.jobs).map(|n| WorkerState::new(format!("worker {n}")));
+        let investigators =
+            (1..=options.jobs).map(|n| WorkerState::new(format!("investigator {n}")));
         Self {
-            quarries,
+            hunt_targets,
             places,
             options,
             audience,
@@ -209,7 +212,7 @@ impl<'a> Campaign<'a> {
             store: Mutex::new(store),
             tally: Mutex::new(tally),
             queue: Queue::default(),
-            benches: workers.chain(investigators).collect(),
+            worker_states: workers.chain(investigators).collect(),
             is_over: AtomicBool::new(false),
             stop: Mutex::default(),
             uninvestigated: AtomicU64::new(0),
@@ -238,16 +241,16 @@ impl<'a> Campaign<'a> {
         // The last suspects are investigated afterwards: that is no time for cases.
         let worked = self.worked.get().copied().unwrap_or_else(|| self.begun.elapsed());
         let elapsed = self.earlier + worked;
-        let place = |quarry: &Quarry<'_>| HuntPlace {
-            target: quarry.post.current().0.info().clone(),
-            levels: quarry.levels.clone(),
-            on: quarry.on.clone(),
+        let place = |hunt_target: &HuntTarget<'_>| HuntPlace {
+            target: hunt_target.supervisor.current().0.info().clone(),
+            levels: hunt_target.levels.clone(),
+            on: hunt_target.on.clone(),
         };
         let mut summary = HuntSummary {
             seed: self.seed,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            places: self.quarries.iter().map(place).collect(),
-            flaky: store.count(|fate| *fate == Fate::Flaky),
+            places: self.hunt_targets.iter().map(place).collect(),
+            flaky: store.count(|conclusion| *conclusion == Conclusion::Flaky),
             waiting: store.suspects(),
             findings: store.findings(),
             servers_lost: store.crashes(),

@@ -16,7 +16,7 @@ use std::time::Duration;
 use anchorite_model::{BARREN, Signature};
 use anchorite_store::Suspect;
 
-use crate::post::lock;
+use crate::supervisor::lock;
 
 /// More suspects of one kind than this are not kept: they are counted as violations.
 pub(super) const WAITING_MAX: usize = 100;

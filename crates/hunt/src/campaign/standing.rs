@@ -12,8 +12,8 @@ use anchorite_reduce::known::{KnownIssue, Standing, Status};
 use anchorite_stage::FreshTables;
 
 use super::{Campaign, Stop};
-use crate::Trial;
-use crate::post::lock;
+use crate::Examiner;
+use crate::supervisor::lock;
 
 /// An issue that did not show.
 struct Gone {
@@ -31,7 +31,8 @@ impl Campaign<'_> {
             return (names, because);
         }
         for issue in &self.options.known {
-            let gone = (0..self.quarries.len()).find_map(|quarry| self.gone(quarry, issue));
+            let gone =
+                (0..self.hunt_targets.len()).find_map(|hunt_target| self.gone(hunt_target, issue));
             if let Some(gone) = gone {
                 names.push(issue.name.clone());
                 because.extend(gone.measured.map(|told| (issue.name.clone(), told)));
@@ -41,21 +42,24 @@ impl Campaign<'_> {
     }
 
     /// Whether an issue shows on a target at none of the levels of this hunt, although it should at one.
-    fn gone(&self, quarry: usize, issue: &KnownIssue) -> Option<Gone> {
+    fn gone(&self, hunt_target: usize, issue: &KnownIssue) -> Option<Gone> {
         let mut gone = None;
-        for place in self.places.iter().filter(|place| place.quarry == quarry) {
-            let quarry = &self.quarries[quarry];
-            let (target, _) = quarry.post.current();
+        for place in self.places.iter().filter(|place| place.hunt_target == hunt_target) {
+            let hunt_target = &self.hunt_targets[hunt_target];
+            let (target, _) = hunt_target.supervisor.current();
             if !issue.is_about(target.info(), place.level) {
                 continue;
             }
             // What the vendor means to be like that is a violation only in the strict sense.
             let strict = issue.status == Status::Intended;
-            let trial = Trial { claims: quarry.claims, oracles: &self.options.oracles, strict };
+            let examiner =
+                Examiner { claims: hunt_target.claims, oracles: &self.options.oracles, strict };
             let options = self.options.run.clone();
             let mut fresh = FreshTables { target: target.as_ref(), options };
             // A case that cannot be run says nothing about the issue.
-            let Ok(tried) = trial.hold(&mut fresh, &issue.case, place.level) else { continue };
+            let Ok(tried) = examiner.examine(&mut fresh, &issue.case, place.level) else {
+                continue;
+            };
             match issue.standing(target.info(), place.level, tried.signature.is_some()) {
                 Standing::SaysNothing => {}
                 Standing::StillThere => return None,

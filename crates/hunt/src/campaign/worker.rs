@@ -5,21 +5,21 @@
 
 use std::time::{Duration, Instant};
 
+use anchorite_drivers::TargetError;
 use anchorite_model::{Case, ErrorClass};
 use anchorite_report::{RunResult, markdown};
 use anchorite_stage::{Arena, RunOptions, StageError};
 use anchorite_store::{Progress, Spot, Suspect};
-use anchorite_target::TargetError;
 
-use super::bench::Bench;
 use super::loss::{Evidence, Next};
+use super::worker_state::WorkerState;
 use super::{Campaign, Place, Stop};
 use crate::alert::lost_in;
 use crate::finding::looks_like;
 use crate::plan::Unit;
-use crate::post::lock;
+use crate::supervisor::lock;
 use crate::tally::Tally;
-use crate::{Trial, Tried};
+use crate::{Examined, Examiner};
 
 /// Progress is journalled at least this often.
 const JOURNAL_EVERY: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ const REJECTED_MAX: u64 = 200;
 /// What one attempt at a case came to.
 pub(super) enum Attempt {
     /// It counts.
-    Ran(Box<Tried>),
+    Ran(Box<Examined>),
     /// The target refuses its tables.
     Rejected(String),
     /// Somebody wants us to stop.
@@ -41,7 +41,7 @@ pub(super) enum Attempt {
 }
 
 /// What a worker has done since it last wrote a line of the journal.
-struct Stint {
+struct Batch {
     place: usize,
     from: u64,
     next: u64,
@@ -51,19 +51,19 @@ struct Stint {
 
 impl Campaign<'_> {
     /// Works until there is nothing left to do.
-    pub(super) fn work(&self, bench: &Bench) {
+    pub(super) fn work(&self, worker_state: &WorkerState) {
         while !self.is_over() {
             let Some(unit) = lock(&self.plan).take() else { return };
-            if let Err(stop) = self.work_on(bench, &unit) {
+            if let Err(stop) = self.work_on(worker_state, &unit) {
                 self.stop(stop);
             }
-            bench.rest();
+            worker_state.rest();
         }
     }
 
-    fn work_on(&self, bench: &Bench, unit: &Unit) -> Result<(), Stop> {
+    fn work_on(&self, worker_state: &WorkerState, unit: &Unit) -> Result<(), Stop> {
         let place = self.places[unit.place];
-        let mut stint = Stint {
+        let mut batch = Batch {
             place: unit.place,
             from: unit.numbers.start,
             next: unit.numbers.start,
@@ -72,91 +72,100 @@ impl Campaign<'_> {
         };
         let mut outcome = Ok(());
         let mut failures = 0;
-        while stint.next < unit.numbers.end && !self.is_over() && outcome.is_ok() {
-            outcome =
-                self.work_with_target(bench, place, unit.numbers.end, &mut stint, &mut failures);
+        while batch.next < unit.numbers.end && !self.is_over() && outcome.is_ok() {
+            outcome = self.work_with_target(
+                worker_state,
+                place,
+                unit.numbers.end,
+                &mut batch,
+                &mut failures,
+            );
         }
         // Also what was done before a failure is done.
-        let journalled = self.journal(&mut stint);
+        let journalled = self.journal(&mut batch);
         outcome.and(journalled)
     }
 
     /// Runs cases until the end of the block, or until the target has to be taken anew.
     fn work_with_target(
         &self,
-        bench: &Bench,
+        worker_state: &WorkerState,
         place: Place,
         end: u64,
-        stint: &mut Stint,
+        batch: &mut Batch,
         failures: &mut u32,
     ) -> Result<(), Stop> {
-        let quarry = &self.quarries[place.quarry];
-        let (target, generation) = quarry.post.current();
-        let interrupt = std::sync::Arc::clone(&bench.interrupt);
+        let hunt_target = &self.hunt_targets[place.hunt_target];
+        let (target, generation) = hunt_target.supervisor.current();
+        let interrupt = std::sync::Arc::clone(&worker_state.interrupt);
         let options = RunOptions { interrupt, terse: true, ..self.options.run.clone() };
         let mut arena: Option<Arena<'_>> = None;
-        let trial =
-            Trial { claims: quarry.claims, oracles: &self.options.oracles, strict: self.strict };
-        while stint.next < end && !self.is_over() {
-            if quarry.post.is_in_doubt(generation) {
-                bench.rest();
+        let examiner = Examiner {
+            claims: hunt_target.claims,
+            oracles: &self.options.oracles,
+            strict: self.strict,
+        };
+        while batch.next < end && !self.is_over() {
+            if hunt_target.supervisor.is_in_doubt(generation) {
+                worker_state.rest();
                 drop(arena);
-                quarry.post.settled();
+                hunt_target.supervisor.settled();
                 return Ok(());
             }
-            let spot = Spot { place: stint.place, number: stint.next };
-            let case = (quarry.cases)(spot.number);
-            bench.begin(place.quarry, spot, place.level, &case);
+            let spot = Spot { place: batch.place, number: batch.next };
+            let case = (hunt_target.cases)(spot.number);
+            worker_state.begin(place.hunt_target, spot, place.level, &case);
             let tried = match &mut arena {
-                Some(arena) => trial.hold(arena, &case, place.level),
+                Some(arena) => examiner.examine(arena, &case, place.level),
                 None => Arena::new(target.as_ref(), options.clone())
-                    .and_then(|new| trial.hold(arena.insert(new), &case, place.level)),
+                    .and_then(|new| examiner.examine(arena.insert(new), &case, place.level)),
             };
             match sort(tried) {
                 Attempt::Ran(tried) => {
                     *failures = 0;
-                    stint.tally.count(&tried, self.strict);
+                    batch.tally.count(&tried, self.strict);
                     self.keep_if_suspect(spot, place, case, &tried)?;
                 }
-                Attempt::Rejected(reason) => self.reject(stint, reason)?,
+                Attempt::Rejected(reason) => self.reject(batch, reason)?,
                 Attempt::Interrupted if self.is_over() => return Ok(()),
                 Attempt::Interrupted => {
-                    stint.tally.hung += 1;
-                    stint.next += 1;
-                    bench.carry_on();
+                    batch.tally.hung += 1;
+                    batch.next += 1;
+                    worker_state.carry_on();
                     return Ok(());
                 }
                 Attempt::Lost(evidence) => {
                     *failures += 1;
                     // A server that was asked to end may be waiting for its clients to go.
                     drop(arena);
-                    let next = self.after_loss(bench, place, generation, evidence, *failures)?;
-                    stint.tally.lost_connections += u64::from(next == Next::SameAgain);
-                    stint.next += u64::from(next == Next::AnotherCase);
+                    let next =
+                        self.after_loss(worker_state, place, generation, evidence, *failures)?;
+                    batch.tally.lost_connections += u64::from(next == Next::SameAgain);
+                    batch.next += u64::from(next == Next::AnotherCase);
                     return Ok(());
                 }
                 Attempt::Unusable(error) => return Err(Stop::Target(error)),
             }
-            stint.next += 1;
-            if stint.since.elapsed() > JOURNAL_EVERY {
-                self.journal(stint)?;
+            batch.next += 1;
+            if batch.since.elapsed() > JOURNAL_EVERY {
+                self.journal(batch)?;
             }
         }
         Ok(())
     }
 
     /// Writes down what was done, and begins to count anew.
-    fn journal(&self, stint: &mut Stint) -> Result<(), Stop> {
-        let mut counts = std::mem::take(&mut stint.tally);
+    fn journal(&self, batch: &mut Batch) -> Result<(), Stop> {
+        let mut counts = std::mem::take(&mut batch.tally);
         lock(&self.tally).take_in(&mut counts);
-        let (from, to) = (std::mem::replace(&mut stint.from, stint.next), stint.next);
-        stint.since = Instant::now();
+        let (from, to) = (std::mem::replace(&mut batch.from, batch.next), batch.next);
+        batch.since = Instant::now();
         if from == to {
             return Ok(());
         }
         let at_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let progress =
-            Progress { place: stint.place, from, to, at_ms, session: self.session, counts };
+            Progress { place: batch.place, from, to, at_ms, session: self.session, counts };
         lock(&self.store).progress(&progress).map_err(Stop::Store)
     }
 
@@ -165,7 +174,7 @@ impl Campaign<'_> {
         spot: Spot,
         place: Place,
         case: Case,
-        tried: &Tried,
+        tried: &Examined,
     ) -> Result<(), Stop> {
         let Some(signature) = &tried.signature else { return Ok(()) };
         let mut store = lock(&self.store);
@@ -185,31 +194,31 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn reject(&self, stint: &mut Stint, reason: String) -> Result<(), Stop> {
-        stint.tally.rejected += 1;
+    fn reject(&self, batch: &mut Batch, reason: String) -> Result<(), Stop> {
+        batch.tally.rejected += 1;
         lock(&self.rejection).get_or_insert_with(|| reason.clone());
         let mut tally = lock(&self.tally);
-        let rejected = tally.rejected + stint.tally.rejected;
-        if rejected < REJECTED_MAX || tally.cases + stint.tally.cases > 0 {
+        let rejected = tally.rejected + batch.tally.rejected;
+        if rejected < REJECTED_MAX || tally.cases + batch.tally.cases > 0 {
             return Ok(());
         }
         tally.rejected = rejected;
-        stint.tally.rejected = 0;
-        let target = self.quarries[self.places[stint.place].quarry].on.clone();
+        batch.tally.rejected = 0;
+        let target = self.hunt_targets[self.places[batch.place].hunt_target].on.clone();
         let reason = format!("it refuses the tables of every case; for instance: {reason}");
         Err(Stop::Target(TargetError::Prepare { target, reason }.into()))
     }
 }
 
 /// The run as Markdown.
-fn seen(tried: &Tried) -> String {
+fn seen(tried: &Examined) -> String {
     let verdicts = tried.judgements.iter().map(|said| (said.oracle.clone(), said.verdict.clone()));
     let result = RunResult { verdicts: verdicts.collect(), ..tried.run.clone().into() };
     markdown(&[result], &Case::to_text)
 }
 
 /// What an attempt means for the campaign.
-pub(super) fn sort(attempt: Result<Tried, StageError>) -> Attempt {
+pub(super) fn sort(attempt: Result<Examined, StageError>) -> Attempt {
     match attempt {
         Ok(tried) => {
             let mut signs = lost_in(&tried.run);

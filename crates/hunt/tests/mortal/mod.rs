@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anchorite_hunt::Keeper;
-use anchorite_hunt::ending::End;
-use anchorite_model::{DbError, Level, TargetInfo};
-use anchorite_target::{
+use anchorite_drivers::{
     ConnectionId, OpenedSession, Reply, Schema, Session, SessionOptions, Target, TargetError,
     Upkeep, Watcher, open, wait_readable,
 };
+use anchorite_hunt::ServerControl;
+use anchorite_hunt::ending::End;
+use anchorite_model::{DbError, Level, TargetInfo};
 
 /// A statement with this remark kills the server.
 pub const DEADLY: &str = "/* deadly */";
@@ -109,7 +109,7 @@ pub struct Doctor {
     pub asked: Arc<AtomicUsize>,
 }
 
-impl Keeper for Doctor {
+impl ServerControl for Doctor {
     fn is_ours(&self) -> bool {
         self.is_ours
     }

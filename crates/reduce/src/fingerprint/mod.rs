@@ -55,13 +55,13 @@ impl Shape {
             events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }));
         let mut sessions: Vec<Vec<Item>> = vec![Vec::new(); draft.sessions.len()];
         for (at, line) in draft.lines.iter().enumerate() {
-            let fate = Fate::of(events.iter().filter(|event| event.n == at + 1));
+            let outcome = StatementOutcome::of(events.iter().filter(|event| event.n == at + 1));
             let Some(mut words) = Words::of(line, &tables, with_reads) else { continue };
-            if somebody_waits && fate.waits_for.is_none() {
+            if somebody_waits && outcome.waits_for.is_none() {
                 words.forget_path();
             }
-            let kind = kind_name(&line.sentence.kind()).unwrap_or_default();
-            let item = Item { words, kind, fate };
+            let kind = kind_name(&line.parsed.kind()).unwrap_or_default();
+            let item = Item { words, kind, outcome };
             if sessions[line.session].last() != Some(&item) {
                 sessions[line.session].push(item);
             }
@@ -113,14 +113,14 @@ const fn family(product: Product) -> &'static str {
 
 /// What became of a statement, as far as it is signal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Fate {
+struct StatementOutcome {
     waits_for: Option<Vec<usize>>,
     fails: Option<&'static str>,
 }
 
-impl Fate {
+impl StatementOutcome {
     fn of<'e>(events: impl Iterator<Item = &'e Event>) -> Self {
-        let mut fate = Self::default();
+        let mut outcome = Self::default();
         for event in events {
             match &event.outcome {
                 Outcome::Blocked { by, .. } => {
@@ -128,13 +128,13 @@ impl Fate {
                         Blocker::Session(session) => Some(*session),
                         Blocker::Outside(_) | Blocker::Prepared(_) => None,
                     });
-                    fate.waits_for = Some(sessions.collect());
+                    outcome.waits_for = Some(sessions.collect());
                 }
-                Outcome::Error(error) => fate.fails = Some(error.class.name()),
+                Outcome::Error(error) => outcome.fails = Some(error.class.name()),
                 _ => {}
             }
         }
-        fate
+        outcome
     }
 }
 
@@ -143,7 +143,7 @@ impl Fate {
 struct Item {
     words: Words,
     kind: &'static str,
-    fate: Fate,
+    outcome: StatementOutcome,
 }
 
 /// The sessions as one text, numbered so that it is the smallest of all numberings; so it does not depend on who
@@ -172,14 +172,14 @@ fn canonical(sessions: &[Vec<Item>]) -> String {
 
 fn item_text(item: &Item, number: impl Fn(&usize) -> Option<usize>) -> String {
     let mut text = item.words.to_string();
-    if let Some(waits_for) = &item.fate.waits_for {
+    if let Some(waits_for) = &item.outcome.waits_for {
         let names: BTreeSet<usize> = waits_for.iter().filter_map(number).collect();
         let names: Vec<String> = names.iter().map(|number| format!("t{}", number + 1)).collect();
         text += " waits for ";
         text += if names.is_empty() { "somebody" } else { "" };
         text += &names.join(" and ");
     }
-    if let Some(class) = item.fate.fails {
+    if let Some(class) = item.outcome.fails {
         text += " fails with ";
         text += class;
     }

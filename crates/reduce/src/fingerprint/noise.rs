@@ -18,7 +18,7 @@ pub(super) fn drop_mere_locks(sessions: &mut [Vec<Item>]) {
     let is_victim = |item: &Item| item.waits() && !item.moves_key();
     if sessions.iter().flatten().any(is_victim) {
         for item in sessions.iter_mut().flatten().filter(|item| item.moves_key()) {
-            item.fate.waits_for = None;
+            item.outcome.waits_for = None;
             item.words.forget_path();
         }
     }
@@ -48,7 +48,7 @@ fn unite(sessions: &mut [Vec<Item>], several: &BTreeSet<usize>, one: usize) {
     items.sort_by_cached_key(|item| item.words.to_string());
     items.dedup();
     sessions[one] = items;
-    let waits = sessions.iter_mut().flatten().filter_map(|item| item.fate.waits_for.as_mut());
+    let waits = sessions.iter_mut().flatten().filter_map(|item| item.outcome.waits_for.as_mut());
     for other in waits.flatten().filter(|other| several.contains(*other)) {
         *other = one;
     }
@@ -56,12 +56,12 @@ fn unite(sessions: &mut [Vec<Item>], several: &BTreeSet<usize>, one: usize) {
 
 impl Item {
     const fn waits(&self) -> bool {
-        self.fate.waits_for.is_some()
+        self.outcome.waits_for.is_some()
     }
 
     /// Whether it moves a key, and not only tries to.
     fn moves_key(&self) -> bool {
-        self.words.move_key() && self.fate.fails.is_none()
+        self.words.move_key() && self.outcome.fails.is_none()
     }
 
     /// Whether it touches nothing but its own rows, and moves no key.

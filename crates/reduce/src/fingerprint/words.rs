@@ -28,18 +28,18 @@ pub(super) struct Words {
 impl Words {
     /// The words of a statement; `None` if all of it is accidental.
     pub(super) fn of(line: &Line, tables: &[Table], with_reads: bool) -> Option<Self> {
-        let kind = line.sentence.kind();
+        let kind = line.parsed.kind();
         let name = kind_name(&kind)?.to_uppercase();
         match kind {
             StatementKind::Select { locking: false } if !with_reads => return None,
             StatementKind::Ddl | StatementKind::Other | StatementKind::SetCommand => {
-                let tokens = line.sentence.tokens();
+                let tokens = line.parsed.tokens();
                 let words = tokens.iter().take(2).map(|token| token.text.to_uppercase());
                 return Some(Self::named(words.collect::<Vec<_>>().join(" ")));
             }
             _ => {}
         }
-        let Some(tree) = line.sentence.tree() else { return Some(Self::named(name)) };
+        let Some(tree) = line.parsed.tree() else { return Some(Self::named(name)) };
         let relations = relations(tree);
         let tables: Vec<&Table> =
             tables.iter().filter(|table| relations.contains(&table.name)).collect();

@@ -12,8 +12,8 @@ use crate::syntax::{conjunction, conjuncts, number};
 
 /// Constraints, column options, partitions, table options, parts of indexes, and column lists of INSERTs.
 pub(super) fn schema(draft: &mut Draft, picker: &mut Picker<'_>) {
-    for sentence in draft.sentences_mut() {
-        sentence.edit(|tree| match tree {
+    for parsed in draft.sentences_mut() {
+        parsed.edit(|tree| match tree {
             Statement::CreateTable(create) => {
                 picker.empty_list(&mut create.constraints);
                 for column in &mut create.columns {
@@ -43,7 +43,7 @@ pub(super) fn schema(draft: &mut Draft, picker: &mut Picker<'_>) {
 /// WHERE and its conjuncts, joins, ORDER BY, SET items, select items, and all that can be left out.
 pub(super) fn clauses(draft: &mut Draft, picker: &mut Picker<'_>) {
     for line in &mut draft.lines {
-        line.sentence.edit(|tree| match tree {
+        line.parsed.edit(|tree| match tree {
             Statement::Query(body) => query(body, picker),
             Statement::Insert(body) => insert(body, picker),
             Statement::Update(update) => {

@@ -14,9 +14,9 @@ use sqlparser::ast::{
 };
 
 use crate::draft::Draft;
+use crate::parsed_statement::ParsedStatement;
 use crate::schema::{self, Table, column_name, last_name, names};
 use crate::search::Picker;
-use crate::sentence::Sentence;
 use crate::syntax::{columns_in, conjunction, conjuncts, insert_table, number, relations};
 
 /// Columns of all tables; each table keeps one.
@@ -26,8 +26,8 @@ pub(super) fn columns(draft: &mut Draft, picker: &mut Picker<'_>) {
         let gone: Vec<String> = gone.cloned().collect();
         if !gone.is_empty() && gone.len() < table.columns.len() {
             let leaving = Leaving { table: &table, gone };
-            draft.setup.retain_mut(|sentence| leaving.take_out_of(sentence));
-            draft.lines.retain_mut(|line| leaving.take_out_of(&mut line.sentence));
+            draft.setup.retain_mut(|parsed| leaving.take_out_of(parsed));
+            draft.lines.retain_mut(|line| leaving.take_out_of(&mut line.parsed));
         }
     }
 }
@@ -40,12 +40,12 @@ struct Leaving<'t> {
 
 impl Leaving<'_> {
     /// Whether something is left of the statement.
-    fn take_out_of(&self, sentence: &mut Sentence) -> bool {
-        if !sentence.tree().is_some_and(|tree| relations(tree).contains(&self.table.name)) {
+    fn take_out_of(&self, parsed: &mut ParsedStatement) -> bool {
+        if !parsed.tree().is_some_and(|tree| relations(tree).contains(&self.table.name)) {
             return true;
         }
         let mut stays = true;
-        sentence.edit(|tree| {
+        parsed.edit(|tree| {
             match tree {
                 Statement::CreateTable(create) => self.take_out_of_table(create),
                 Statement::CreateIndex(index) => stays = self.take_out_of_index(index),

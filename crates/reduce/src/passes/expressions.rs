@@ -10,14 +10,14 @@ pub(super) fn simplify<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>>
     for at in 0..search.best.lines.len() {
         let mut position = 0;
         while let Some(expr) =
-            search.best.lines[at].sentence.tree().and_then(|tree| nth_expr(tree, position))
+            search.best.lines[at].parsed.tree().and_then(|tree| nth_expr(tree, position))
         {
             let mut taken = false;
-            let root = condition_of(search.best.lines[at].sentence.tree());
+            let root = condition_of(search.best.lines[at].parsed.tree());
             for replacement in replacements(&expr, root.as_ref() == Some(&expr)) {
                 let mut candidate = search.best.clone();
-                let sentence = &mut candidate.lines[at].sentence;
-                sentence.edit(|tree| replace_nth_expr(tree, position, replacement));
+                let parsed = &mut candidate.lines[at].parsed;
+                parsed.edit(|tree| replace_nth_expr(tree, position, replacement));
                 taken = search.offer(candidate)?;
                 if taken {
                     break;

@@ -11,9 +11,9 @@ use anchorite_model::sql::{TokenKind, Tokens};
 use sqlparser::ast::{ColumnOption, DataType, Expr, Statement, Value, visit_expressions_mut};
 
 use crate::draft::Draft;
+use crate::parsed_statement::ParsedStatement;
 use crate::schema;
 use crate::search::{Picker, Search, Stop};
-use crate::sentence::Sentence;
 use crate::syntax::{insert_table, values_of};
 
 /// From a literal's text to another one.
@@ -24,8 +24,8 @@ pub(super) fn types(draft: &mut Draft, picker: &mut Picker<'_>) {
     for table in schema::tables(draft) {
         for (at, column) in table.columns.iter().enumerate() {
             let mut changed = false;
-            for sentence in &mut draft.setup {
-                sentence.edit(|tree| {
+            for parsed in &mut draft.setup {
+                parsed.edit(|tree| {
                     changed |= to_int(tree, &table.name, column, picker);
                 });
             }
@@ -63,7 +63,7 @@ fn to_int(tree: &mut Statement, table: &str, name: &str, picker: &mut Picker<'_>
 /// The literals that are inserted into a column and are no whole numbers.
 fn values_in_column(draft: &Draft, table: &str, at: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for tree in draft.sentences().filter_map(Sentence::tree) {
+    for tree in draft.parsed_statements().filter_map(ParsedStatement::tree) {
         let Statement::Insert(insert) = tree else { continue };
         if insert_table(insert) != table {
             continue;
@@ -83,9 +83,9 @@ fn values_in_column(draft: &Draft, table: &str, at: usize) -> Vec<String> {
 
 /// Gives every literal of the draft its new text.
 fn rename(draft: &mut Draft, renaming: &Renaming) {
-    for sentence in draft.sentences_mut() {
-        if sentence.tree().is_some() {
-            sentence.edit(|tree| {
+    for parsed in draft.sentences_mut() {
+        if parsed.tree().is_some() {
+            parsed.edit(|tree| {
                 let _ = visit_expressions_mut(tree, |expr| {
                     if let Expr::Value(value) = expr
                         && let Some(new) = renaming.get(&value.to_string())
@@ -96,8 +96,8 @@ fn rename(draft: &mut Draft, renaming: &Renaming) {
                 });
             });
         } else {
-            let text = renamed_tokens(sentence, renaming);
-            sentence.rewrite(&text);
+            let text = renamed_tokens(parsed, renaming);
+            parsed.rewrite(&text);
         }
     }
 }
@@ -110,8 +110,8 @@ fn literal(text: &str) -> Expr {
     Expr::Value(value.into())
 }
 
-fn renamed_tokens(sentence: &Sentence, renaming: &Renaming) -> String {
-    let tokens = Tokens::new(sentence.text(), 0, sentence.dialect()).map_while(Result::ok);
+fn renamed_tokens(parsed: &ParsedStatement, renaming: &Renaming) -> String {
+    let tokens = Tokens::new(parsed.text(), 0, parsed.dialect()).map_while(Result::ok);
     tokens
         .map(|token| match token.kind {
             TokenKind::Number | TokenKind::String => {
@@ -125,10 +125,10 @@ fn renamed_tokens(sentence: &Sentence, renaming: &Renaming) -> String {
 /// The literals of sessions and inserted rows: numbers in order, then strings in order.
 fn literals(draft: &Draft) -> (Vec<String>, Vec<String>) {
     let (mut numbers, mut strings) = (Vec::new(), Vec::new());
-    let speaking = draft.sentences().filter(|sentence| {
-        !matches!(sentence.tree(), Some(Statement::CreateTable(_) | Statement::CreateIndex(_)))
+    let speaking = draft.parsed_statements().filter(|parsed| {
+        !matches!(parsed.tree(), Some(Statement::CreateTable(_) | Statement::CreateIndex(_)))
     });
-    for token in speaking.flat_map(|sentence| sentence.tokens()) {
+    for token in speaking.flat_map(|parsed| parsed.tokens()) {
         let found = match token.kind {
             TokenKind::Number => &mut numbers,
             TokenKind::String => &mut strings,

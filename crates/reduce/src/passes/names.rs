@@ -10,9 +10,9 @@ use anchorite_model::sql::Tokens;
 use sqlparser::ast::Statement;
 
 use crate::draft::Draft;
+use crate::parsed_statement::{ParsedStatement, bare};
 use crate::schema::{self, last_name};
 use crate::search::{Search, Stop};
-use crate::sentence::{Sentence, bare};
 
 /// Gives everything its short name, if the case is still interesting then: all names at once, else by kind.
 pub(super) fn tidy<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
@@ -62,20 +62,20 @@ fn rename(draft: &mut Draft) {
     give(tables.into_iter().flat_map(|table| table.columns).collect(), "abcdefgh");
     give(indexes(draft), "ijklmn");
     give(savepoints(draft), "spqr");
-    for sentence in draft.sentences_mut() {
-        let text = renamed(sentence, &renaming);
-        sentence.rewrite(&text);
+    for parsed in draft.sentences_mut() {
+        let text = renamed(parsed, &renaming);
+        parsed.rewrite(&text);
     }
 }
 
 /// Every word of the case, in lower case.
 fn words(draft: &Draft) -> BTreeSet<String> {
-    let tokens = draft.sentences().flat_map(|sentence| sentence.tokens());
+    let tokens = draft.parsed_statements().flat_map(|parsed| parsed.tokens());
     tokens.map(|token| bare(&token).to_lowercase()).collect()
 }
 
 fn indexes(draft: &Draft) -> Vec<String> {
-    let trees = draft.setup.iter().filter_map(Sentence::tree);
+    let trees = draft.setup.iter().filter_map(ParsedStatement::tree);
     trees
         .filter_map(|tree| match tree {
             Statement::CreateIndex(index) => index.name.as_ref().map(last_name),
@@ -85,7 +85,7 @@ fn indexes(draft: &Draft) -> Vec<String> {
 }
 
 fn savepoints(draft: &Draft) -> Vec<String> {
-    let kinds = draft.lines.iter().map(|line| line.sentence.kind());
+    let kinds = draft.lines.iter().map(|line| line.parsed.kind());
     kinds
         .filter_map(|kind| match kind {
             StatementKind::Savepoint(name) => Some(name.to_lowercase()),
@@ -94,8 +94,8 @@ fn savepoints(draft: &Draft) -> Vec<String> {
         .collect()
 }
 
-fn renamed(sentence: &Sentence, renaming: &BTreeMap<String, String>) -> String {
-    let tokens = Tokens::new(sentence.text(), 0, sentence.dialect()).map_while(Result::ok);
+fn renamed(parsed: &ParsedStatement, renaming: &BTreeMap<String, String>) -> String {
+    let tokens = Tokens::new(parsed.text(), 0, parsed.dialect()).map_while(Result::ok);
     let new = |name: &str| renaming.get(&name.to_lowercase()).cloned();
     tokens.map(|token| new(bare(&token)).unwrap_or_else(|| token.text.to_owned())).collect()
 }

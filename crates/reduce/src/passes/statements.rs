@@ -26,7 +26,7 @@ pub(super) fn transactions(draft: &mut Draft, picker: &mut Picker<'_>) {
 /// autocommit statements), a SAVEPOINT with everything that speaks of it.
 pub(super) fn units(draft: &mut Draft, picker: &mut Picker<'_>) {
     let transactions = draft.transactions();
-    let kinds: Vec<StatementKind> = draft.lines.iter().map(|line| line.sentence.kind()).collect();
+    let kinds: Vec<StatementKind> = draft.lines.iter().map(|line| line.parsed.kind()).collect();
     let mut gone = vec![false; kinds.len()];
     let mut frames: HashMap<usize, bool> = HashMap::new();
     let mut savepoints: HashMap<(usize, String), bool> = HashMap::new();
@@ -58,13 +58,13 @@ pub(super) fn units(draft: &mut Draft, picker: &mut Picker<'_>) {
 /// ROLLBACK becomes COMMIT, and every way to begin a transaction BEGIN: less to think about.
 pub(super) fn controls(draft: &mut Draft, picker: &mut Picker<'_>) {
     for line in &mut draft.lines {
-        let simple = match line.sentence.kind() {
+        let simple = match line.parsed.kind() {
             StatementKind::Rollback { chain: false } => "COMMIT",
-            StatementKind::Begin if line.sentence.tokens().len() > 1 => "BEGIN",
+            StatementKind::Begin if line.parsed.tokens().len() > 1 => "BEGIN",
             _ => continue,
         };
         if picker.goes() {
-            line.sentence.rewrite(simple);
+            line.parsed.rewrite(simple);
         }
     }
 }

@@ -4,41 +4,41 @@ use anchorite_model::StatementKind;
 use sqlparser::ast::Statement;
 
 use crate::draft::Draft;
+use crate::parsed_statement::ParsedStatement;
 use crate::schema;
 use crate::search::{Picker, Search, Stop};
-use crate::sentence::Sentence;
 use crate::syntax::{values_of, values_of_mut};
 
 /// Tables, and every statement that names them.
 pub(super) fn tables(draft: &mut Draft, picker: &mut Picker<'_>) {
     let names = schema::tables(draft).into_iter().map(|table| table.name);
     let gone: Vec<String> = names.filter(|_| picker.goes()).collect();
-    let stays = |sentence: &Sentence| !gone.iter().any(|name| sentence.mentions(name));
+    let stays = |parsed: &ParsedStatement| !gone.iter().any(|name| parsed.mentions(name));
     draft.setup.retain(stays);
-    draft.lines.retain(|line| stays(&line.sentence));
+    draft.lines.retain(|line| stays(&line.parsed));
 }
 
 /// Statements of the setup that create no table: indexes, rows, settings.
 pub(super) fn other_setup(draft: &mut Draft, picker: &mut Picker<'_>) {
-    draft.setup.retain(|sentence| {
-        let creates_table = matches!(sentence.tree(), Some(Statement::CreateTable(_)));
+    draft.setup.retain(|parsed| {
+        let creates_table = matches!(parsed.tree(), Some(Statement::CreateTable(_)));
         !picker.goes_if(!creates_table)
     });
 }
 
 /// Rows of INSERT … VALUES, in the setup and in sessions. A statement goes with its last row.
 pub(super) fn rows(draft: &mut Draft, picker: &mut Picker<'_>) {
-    draft.setup.retain_mut(|sentence| keeps_rows(sentence, picker));
-    draft.lines.retain_mut(|line| keeps_rows(&mut line.sentence, picker));
+    draft.setup.retain_mut(|parsed| keeps_rows(parsed, picker));
+    draft.lines.retain_mut(|line| keeps_rows(&mut line.parsed, picker));
 }
 
-fn keeps_rows(sentence: &mut Sentence, picker: &mut Picker<'_>) -> bool {
-    let count = sentence.tree().and_then(values_of).map_or(0, |values| values.rows.len());
-    if count == 0 || (count == 1 && sentence.kind() == StatementKind::Replace) {
+fn keeps_rows(parsed: &mut ParsedStatement, picker: &mut Picker<'_>) -> bool {
+    let count = parsed.tree().and_then(values_of).map_or(0, |values| values.rows.len());
+    if count == 0 || (count == 1 && parsed.kind() == StatementKind::Replace) {
         return true;
     }
     let gone: Vec<bool> = (0..count).map(|_| picker.goes()).collect();
-    sentence.edit(|tree| {
+    parsed.edit(|tree| {
         let mut at = 0;
         if let Some(values) = values_of_mut(tree).filter(|_| !gone.iter().all(|gone| *gone)) {
             values.rows.retain(|_| {

@@ -7,8 +7,8 @@
 use anchorite_model::sql::Token;
 
 use crate::draft::Draft;
+use crate::parsed_statement::ParsedStatement;
 use crate::search::Picker;
-use crate::sentence::Sentence;
 
 /// Words that begin a clause which may be left out.
 const CLAUSES: [&str; 14] = [
@@ -30,15 +30,15 @@ const CLAUSES: [&str; 14] = [
 
 /// Clauses, conjuncts and list items of statements without a tree.
 pub(super) fn parts(draft: &mut Draft, picker: &mut Picker<'_>) {
-    for sentence in draft.sentences_mut() {
-        if sentence.tree().is_none() {
-            cut(sentence, picker);
+    for parsed in draft.sentences_mut() {
+        if parsed.tree().is_none() {
+            cut(parsed, picker);
         }
     }
 }
 
-fn cut(sentence: &mut Sentence, picker: &mut Picker<'_>) {
-    let tokens = sentence.tokens();
+fn cut(parsed: &mut ParsedStatement, picker: &mut Picker<'_>) {
+    let tokens = parsed.tokens();
     let mut gone = vec![false; tokens.len()];
     for start in 0..tokens.len() {
         if let Some(end) = part_end(&tokens, start)
@@ -59,7 +59,7 @@ fn cut(sentence: &mut Sentence, picker: &mut Picker<'_>) {
         text.push_str(token.text);
         end = token.end();
     }
-    sentence.rewrite(&text);
+    parsed.rewrite(&text);
 }
 
 /// Where the part that begins with this token ends; `None` if none begins here. A part is a clause with its

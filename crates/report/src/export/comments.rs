@@ -8,8 +8,8 @@
 use anchorite_model::{Case, Event, Header, Outcome};
 
 use super::Script;
-use super::place::opening;
-use super::plan::{told, waits_for};
+use super::moves::{told, waits_for};
+use super::setup::opening;
 use crate::escape::visible;
 
 /// The script.
@@ -48,7 +48,7 @@ pub(super) fn comments(script: &Script<'_>) -> String {
     }
     events.iter().filter_map(|event| remark(script, event)).for_each(|line| out += &line);
     for (name, rows) in script.run.iter().flat_map(|run| &run.final_state) {
-        let rows = super::place::rows_told(rows);
+        let rows = super::setup::rows_told(rows);
         out += &format!("-- at the end, {} has {rows}\n", visible(name));
     }
     let (check, teardown) = (script.case.check.clone(), script.case.teardown.clone());

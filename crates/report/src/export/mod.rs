@@ -12,9 +12,9 @@
 //! Blind spot: nothing is translated. A statement that only one product understands stays as it is.
 
 mod comments;
+mod moves;
 mod mtr;
-mod place;
-mod plan;
+mod setup;
 mod spec;
 mod sql;
 

@@ -14,11 +14,11 @@ use anchorite_model::sql::{Dialect, TokenKind, Tokens};
 use anchorite_model::{ErrorClass, Outcome, Product};
 
 use super::Script;
-use super::place::{
+use super::moves::{Move, Wait, plan, told, waits_for};
+use super::setup::{
     created_tables, final_tables, identifiers, opening, rows_told, session_settings,
     without_comments,
 };
-use super::plan::{Move, Wait, plan, told, waits_for};
 use crate::escape::visible;
 
 /// What a statement may answer in a test that was written without a run: success, conflicts of

@@ -11,11 +11,11 @@
 use anchorite_model::Product;
 use anchorite_model::sql::{Dialect, TokenKind, Tokens};
 
-use super::place::{
+use super::moves::{Move, Wait, plan, told, waits_for};
+use super::setup::{
     created_tables, final_tables, identifiers, opening, rows_told, session_settings,
     without_comments,
 };
-use super::plan::{Move, Wait, plan, told, waits_for};
 use super::{ExportError, Form, Script};
 use crate::escape::visible;
 

@@ -7,8 +7,8 @@
 //! first lines say so.
 
 use super::Script;
-use super::place::{created_tables, final_tables, opening, rows_told, session_settings};
-use super::plan::{Move, Wait, plan, told, waits_for};
+use super::moves::{Move, Wait, plan, told, waits_for};
+use super::setup::{created_tables, final_tables, opening, rows_told, session_settings};
 use crate::escape::visible;
 
 /// The script.

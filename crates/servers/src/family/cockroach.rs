@@ -2,19 +2,19 @@
 //!
 //! Assumption: `start-single-node`, that is v19.2 or later.
 
-use super::{Launch, Plan};
+use super::{Launch, ServerFiles};
 use crate::version::numbers;
 
 /// From v20.1 on there are two storage engines to choose from, since v21.1 only one.
 const ENGINE_CHOICE: std::ops::Range<[u32; 2]> = [20, 1]..[21, 1];
 
-pub(crate) fn launch(plan: &Plan<'_>, port: u16) -> Launch {
-    let mut args = settings(plan.version);
+pub(crate) fn launch(files: &ServerFiles<'_>, port: u16) -> Launch {
+    let mut args = settings(files.version);
     args.extend([
         format!("--listen-addr=127.0.0.1:{port}"),
         "--http-addr=127.0.0.1:0".to_owned(),
-        format!("--log-dir={}", plan.in_run("logs")),
-        format!("--temp-dir={}", plan.in_run("tmp")),
+        format!("--log-dir={}", files.in_run("logs")),
+        format!("--temp-dir={}", files.in_run("tmp")),
     ]);
     // Nothing is sent to the maker.
     let env = vec![

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{InitStep, Launch, Piece, Plan};
+use super::{InitStep, Launch, Piece, ServerFiles};
 
 /// The scripts in the order in which they must run, without their prefix; those that a version lacks are left out.
 const SCRIPTS: [&str; 4] =
@@ -16,16 +16,16 @@ const SCRIPTS: [&str; 4] =
 const PREAMBLE: &str =
     "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n";
 
-pub(crate) fn init(plan: &Plan<'_>) -> Vec<InitStep> {
-    let mut args = common(plan);
+pub(crate) fn init(files: &ServerFiles<'_>) -> Vec<InitStep> {
+    let mut args = common(files);
     args.push("--bootstrap".to_owned());
-    let input = script_pieces(plan, PREAMBLE);
-    vec![InitStep { program: plan.program.to_owned(), args, env: Vec::new(), input }]
+    let input = script_pieces(files, PREAMBLE);
+    vec![InitStep { program: files.program.to_owned(), args, env: Vec::new(), input }]
 }
 
 /// The preamble and the scripts that are there.
-pub(crate) fn script_pieces(plan: &Plan<'_>, preamble: &'static str) -> Vec<Piece> {
-    let share = share(plan).unwrap_or_else(|| plan.base().join("share"));
+pub(crate) fn script_pieces(files: &ServerFiles<'_>, preamble: &'static str) -> Vec<Piece> {
+    let share = share(files).unwrap_or_else(|| files.base().join("share"));
     let mut input = vec![Piece::Text(preamble)];
     for script in SCRIPTS {
         let names = ["mariadb_", "mysql_"].map(|prefix| share.join(format!("{prefix}{script}")));
@@ -34,13 +34,13 @@ pub(crate) fn script_pieces(plan: &Plan<'_>, preamble: &'static str) -> Vec<Piec
     input
 }
 
-pub(crate) fn launch(plan: &Plan<'_>, port: u16) -> Launch {
-    let mut args = common(plan);
-    args.extend(network(plan, port));
+pub(crate) fn launch(files: &ServerFiles<'_>, port: u16) -> Launch {
+    let mut args = common(files);
+    args.extend(network(files, port));
     args.extend(settings().into_iter().map(str::to_owned));
     // The accounts are made for 127.0.0.1 too, so no name is ever looked up.
     args.push("--skip-name-resolve".to_owned());
-    Launch { args, socket: Some(plan.run().join("s.sock")), ..Launch::default() }
+    Launch { args, socket: Some(files.run().join("s.sock")), ..Launch::default() }
 }
 
 /// Settings that do not depend on where the server is: also for containers.
@@ -69,38 +69,38 @@ pub(crate) fn settings() -> Vec<&'static str> {
 }
 
 /// Socket, port, and files outside the data folder.
-pub(crate) fn network(plan: &Plan<'_>, port: u16) -> Vec<String> {
+pub(crate) fn network(files: &ServerFiles<'_>, port: u16) -> Vec<String> {
     vec![
         format!("--port={port}"),
         "--bind-address=127.0.0.1".to_owned(),
-        format!("--socket={}", plan.in_run("s.sock")),
-        format!("--pid-file={}", plan.in_run("pid")),
+        format!("--socket={}", files.in_run("s.sock")),
+        format!("--pid-file={}", files.in_run("pid")),
     ]
 }
 
 /// What initialising and running have in common.
-fn common(plan: &Plan<'_>) -> Vec<String> {
-    let mut args = places(plan);
+fn common(files: &ServerFiles<'_>) -> Vec<String> {
+    let mut args = places(files);
     // A small redo log: the file is allocated at once, and the folder is memory.
     args.push("--innodb-log-file-size=32M".to_owned());
     args
 }
 
 /// Where everything is, for MySQL's servers too.
-pub(crate) fn places(plan: &Plan<'_>) -> Vec<String> {
-    let base = plan.base();
+pub(crate) fn places(files: &ServerFiles<'_>) -> Vec<String> {
+    let base = files.base();
     let mut args = vec![
         "--no-defaults".to_owned(),
         format!("--basedir={}", base.display()),
-        format!("--datadir={}", plan.data().display()),
-        format!("--tmpdir={}", plan.in_run("tmp")),
+        format!("--datadir={}", files.data().display()),
+        format!("--tmpdir={}", files.in_run("tmp")),
         // Files that SQL reads and writes stay inside, also when the server runs as root.
-        format!("--secure-file-priv={}", plan.in_run("files")),
+        format!("--secure-file-priv={}", files.in_run("files")),
     ];
-    if plan.as_root {
+    if files.as_root {
         args.push("--user=root".to_owned());
     }
-    if let Some(share) = share(plan) {
+    if let Some(share) = share(files) {
         args.push(format!("--lc-messages-dir={}", share.display()));
         let charsets = share.join("charsets");
         if charsets.exists() {
@@ -115,9 +115,9 @@ pub(crate) fn places(plan: &Plan<'_>) -> Vec<String> {
 }
 
 /// The folder with the messages and scripts: beside the program, else where distributions put it.
-pub(crate) fn share(plan: &Plan<'_>) -> Option<PathBuf> {
-    let beside = plan.program.parent().map(|folder| folder.join("share"));
-    let base = plan.base().join("share");
+pub(crate) fn share(files: &ServerFiles<'_>) -> Option<PathBuf> {
+    let beside = files.program.parent().map(|folder| folder.join("share"));
+    let base = files.base().join("share");
     let folders = [base.join("mariadb"), base.join("mysql"), base]
         .into_iter()
         .chain(beside)
@@ -143,8 +143,8 @@ mod tests {
         }
         let program = tree.path().join("usr/sbin/mariadbd");
         let folder = Path::new("/tmp/x");
-        let plan = Plan { program: &program, version: "11.8.6", folder, as_root: true };
-        let step = &init(&plan)[0];
+        let files = ServerFiles { program: &program, version: "11.8.6", folder, as_root: true };
+        let step = &init(&files)[0];
         assert_eq!(
             step.input,
             [
@@ -153,7 +153,7 @@ mod tests {
                 Piece::File(share.join("mariadb_system_tables_data.sql")),
             ]
         );
-        let launch = launch(&plan, 4321);
+        let launch = launch(&files, 4321);
         let has = |arg: &str| launch.args.iter().any(|other| other == arg);
         assert_eq!(launch.args[0], "--no-defaults");
         assert!(has("--port=4321") && has("--bind-address=127.0.0.1") && has("--user=root"));

@@ -19,7 +19,7 @@ use crate::user::{OtherUser, instead_of_root};
 
 /// A server that is about to be started: which program, which version, where its files are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct ServerFiles<'a> {
     /// The server program.
     pub program: &'a Path,
     /// Its version.
@@ -30,7 +30,7 @@ pub(crate) struct Plan<'a> {
     pub as_root: bool,
 }
 
-impl Plan<'_> {
+impl ServerFiles<'_> {
     /// The data folder.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
@@ -91,23 +91,23 @@ pub(crate) struct Launch {
 }
 
 /// The commands that create the data folder; empty for products that need none.
-pub(crate) fn init(product: Product, plan: &Plan<'_>) -> Vec<InitStep> {
+pub(crate) fn init(product: Product, files: &ServerFiles<'_>) -> Vec<InitStep> {
     match product {
-        Product::Mariadb => mariadb::init(plan),
-        Product::Mysql => mysql::init(plan),
-        Product::Postgres => postgres::init(plan),
+        Product::Mariadb => mariadb::init(files),
+        Product::Mysql => mysql::init(files),
+        Product::Postgres => postgres::init(files),
         Product::Tidb | Product::Cockroach | Product::Sqlite => Vec::new(),
     }
 }
 
 /// The command that is the server, listening on this port.
-pub(crate) fn launch(product: Product, plan: &Plan<'_>, port: u16) -> Launch {
+pub(crate) fn launch(product: Product, files: &ServerFiles<'_>, port: u16) -> Launch {
     match product {
-        Product::Mariadb => mariadb::launch(plan, port),
-        Product::Mysql => mysql::launch(plan, port),
-        Product::Postgres => postgres::launch(plan, port),
-        Product::Tidb => tidb::launch(plan, port),
-        Product::Cockroach => cockroach::launch(plan, port),
+        Product::Mariadb => mariadb::launch(files, port),
+        Product::Mysql => mysql::launch(files, port),
+        Product::Postgres => postgres::launch(files, port),
+        Product::Tidb => tidb::launch(files, port),
+        Product::Cockroach => cockroach::launch(files, port),
         Product::Sqlite => Launch::default(),
     }
 }

@@ -5,7 +5,7 @@
 //! without asking any name server, but not with `skip-name-resolve`; so that option is not set here.
 
 use super::mariadb::{network, places, script_pieces};
-use super::{InitStep, Launch, Plan};
+use super::{InitStep, Launch, ServerFiles};
 use crate::version::numbers;
 
 /// Before this version the server cannot initialise its data folder.
@@ -20,9 +20,9 @@ const LOGS_BY_DEFAULT: [u32; 2] = [8, 0];
 
 const PREAMBLE: &str = "create database mysql;\nuse mysql;\n";
 
-pub(crate) fn init(plan: &Plan<'_>) -> Vec<InitStep> {
-    let mut args = common(plan);
-    let input = if at_least(plan, &INITIALISES_ITSELF) {
+pub(crate) fn init(files: &ServerFiles<'_>) -> Vec<InitStep> {
+    let mut args = common(files);
+    let input = if at_least(files, &INITIALISES_ITSELF) {
         args.push("--initialize-insecure".to_owned());
         args.extend(
             ["--innodb-doublewrite=0", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"]
@@ -31,17 +31,17 @@ pub(crate) fn init(plan: &Plan<'_>) -> Vec<InitStep> {
         Vec::new()
     } else {
         args.push("--bootstrap".to_owned());
-        script_pieces(plan, PREAMBLE)
+        script_pieces(files, PREAMBLE)
     };
-    vec![InitStep { program: plan.program.to_owned(), args, env: environment(plan), input }]
+    vec![InitStep { program: files.program.to_owned(), args, env: environment(files), input }]
 }
 
-pub(crate) fn launch(plan: &Plan<'_>, port: u16) -> Launch {
-    let mut args = common(plan);
-    args.extend(network(plan, port));
-    args.extend(settings(plan.version).into_iter().map(str::to_owned));
-    let env = environment(plan);
-    Launch { args, env, socket: Some(plan.run().join("s.sock")), ..Launch::default() }
+pub(crate) fn launch(files: &ServerFiles<'_>, port: u16) -> Launch {
+    let mut args = common(files);
+    args.extend(network(files, port));
+    args.extend(settings(files.version).into_iter().map(str::to_owned));
+    let env = environment(files);
+    Launch { args, env, socket: Some(files.run().join("s.sock")), ..Launch::default() }
 }
 
 /// Settings that do not depend on where the server is: also for containers.
@@ -74,10 +74,10 @@ pub(crate) fn settings(version: &str) -> Vec<&'static str> {
     args
 }
 
-fn common(plan: &Plan<'_>) -> Vec<String> {
-    let mut args = places(plan);
+fn common(files: &ServerFiles<'_>) -> Vec<String> {
+    let mut args = places(files);
     // A small redo log: the files are allocated at once, and the folder is memory.
-    let redo = if at_least(plan, &REDO_LOG_CAPACITY) {
+    let redo = if at_least(files, &REDO_LOG_CAPACITY) {
         "--innodb-redo-log-capacity=64M"
     } else {
         "--innodb-log-file-size=32M"
@@ -86,14 +86,14 @@ fn common(plan: &Plan<'_>) -> Vec<String> {
     args
 }
 
-fn at_least(plan: &Plan<'_>, version: &[u32]) -> bool {
-    numbers(plan.version)[..] >= *version
+fn at_least(files: &ServerFiles<'_>, version: &[u32]) -> bool {
+    numbers(files.version)[..] >= *version
 }
 
 /// Only the old server needs a library that lies beside it.
-fn environment(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
-    match plan.program.parent() {
-        Some(beside) if !at_least(plan, &INITIALISES_ITSELF) => {
+fn environment(files: &ServerFiles<'_>) -> Vec<(&'static str, String)> {
+    match files.program.parent() {
+        Some(beside) if !at_least(files, &INITIALISES_ITSELF) => {
             vec![("LD_LIBRARY_PATH", beside.display().to_string())]
         }
         _ => Vec::new(),
@@ -107,19 +107,19 @@ mod tests {
 
     #[test]
     fn each_version_gets_the_options_that_it_knows() {
-        let plan = |version| Plan {
+        let files = |version| ServerFiles {
             program: Path::new("/opt/mysql/bin/mysqld"),
             version,
             folder: Path::new("/tmp/x"),
             as_root: false,
         };
         let has = |args: &[String], arg: &str| args.iter().any(|other| other == arg);
-        let new = plan("9.7.4");
+        let new = files("9.7.4");
         assert!(has(&init(&new)[0].args, "--initialize-insecure"));
         assert!(has(&launch(&new, 1).args, "--mysqlx=0"));
         assert!(has(&launch(&new, 1).args, "--innodb-redo-log-capacity=64M"));
         assert!(launch(&new, 1).env.is_empty());
-        let old = plan("5.6.24");
+        let old = files("5.6.24");
         assert!(has(&init(&old)[0].args, "--bootstrap"));
         assert!(!has(&launch(&old, 1).args, "--mysqlx=0"));
         assert!(has(&launch(&old, 1).args, "--innodb-log-file-size=32M"));

@@ -3,37 +3,37 @@
 //! Trap: both refuse to run as root; see `user`.
 //! Trap: shared memory outlives a killed server when it is not a file in the data folder, so it is one here.
 
-use super::{InitStep, Launch, Plan};
+use super::{InitStep, Launch, ServerFiles};
 
 /// The superuser.
 pub(crate) const LOGIN: &str = "postgres";
 
-pub(crate) fn init(plan: &Plan<'_>) -> Vec<InitStep> {
+pub(crate) fn init(files: &ServerFiles<'_>) -> Vec<InitStep> {
     let args = vec![
-        format!("--pgdata={}", plan.data().display()),
+        format!("--pgdata={}", files.data().display()),
         format!("--username={LOGIN}"),
         "--auth=trust".to_owned(),
         "--encoding=UTF8".to_owned(),
         "--locale=C".to_owned(),
         "--no-sync".to_owned(),
     ];
-    let program = plan.program.with_file_name("initdb");
+    let program = files.program.with_file_name("initdb");
     vec![InitStep { program, args, env: Vec::new(), input: Vec::new() }]
 }
 
-pub(crate) fn launch(plan: &Plan<'_>, port: u16) -> Launch {
+pub(crate) fn launch(files: &ServerFiles<'_>, port: u16) -> Launch {
     let mut args = vec![
         "-D".to_owned(),
-        plan.data().display().to_string(),
+        files.data().display().to_string(),
         "-p".to_owned(),
         port.to_string(),
         "-k".to_owned(),
-        plan.run().display().to_string(),
+        files.run().display().to_string(),
         "-c".to_owned(),
         "listen_addresses=127.0.0.1".to_owned(),
     ];
     args.extend(settings());
-    let socket = plan.run().join(format!(".s.PGSQL.{port}"));
+    let socket = files.run().join(format!(".s.PGSQL.{port}"));
     let env = vec![("LC_ALL", "C".to_owned())];
     Launch { args, env, socket: Some(socket), ..Launch::default() }
 }
@@ -67,15 +67,15 @@ mod tests {
 
     #[test]
     fn the_socket_is_in_the_folder_and_nothing_listens_outside() {
-        let plan = Plan {
+        let files = ServerFiles {
             program: Path::new("/usr/lib/postgresql/15/bin/postgres"),
             version: "15.20",
             folder: Path::new("/tmp/x"),
             as_root: false,
         };
-        let launch = launch(&plan, 5433);
+        let launch = launch(&files, 5433);
         assert_eq!(launch.socket.unwrap(), Path::new("/tmp/x/run/.s.PGSQL.5433"));
         assert!(launch.args.contains(&"listen_addresses=127.0.0.1".to_owned()));
-        assert_eq!(init(&plan)[0].program, Path::new("/usr/lib/postgresql/15/bin/initdb"));
+        assert_eq!(init(&files)[0].program, Path::new("/usr/lib/postgresql/15/bin/initdb"));
     }
 }

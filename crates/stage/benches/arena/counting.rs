@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anchorite_model::{DbError, Level, TargetInfo};
-use anchorite_target::{
+use anchorite_drivers::{
     ConnectionId, OpenedSession, Reply, Schema, Session, SessionOptions, Target, TargetError,
     Upkeep, Wait, Watcher,
 };
+use anchorite_model::{DbError, Level, TargetInfo};
 
 /// What was asked.
 #[derive(Default)]
 pub struct Counts {
     /// Statements of cases' sessions, each a round trip; also of sessions that set up and read.
     pub statements: AtomicU64,
-    /// Round trips of the caretaker.
-    pub caretaker: AtomicU64,
+    /// Round trips of the arena's own session.
+    pub own_session: AtomicU64,
     /// Looks at who waits for whom.
     pub looks: AtomicU64,
     /// Sessions and watchers opened, schemas created.
@@ -74,8 +74,8 @@ impl Schema for CountingSchema {
         Ok(OpenedSession { session: self.session(opened.session, false), ..opened })
     }
 
-    fn caretaker(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
-        Ok(self.session(self.inner.caretaker(lock_wait)?, true))
+    fn own_session(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
+        Ok(self.session(self.inner.own_session(lock_wait)?, true))
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
@@ -113,7 +113,7 @@ impl Session for CountingSession {
     }
 
     fn submit(&mut self, sql: &str) {
-        add(if self.is_caretaker { &self.counts.caretaker } else { &self.counts.statements });
+        add(if self.is_caretaker { &self.counts.own_session } else { &self.counts.statements });
         self.inner.submit(sql);
     }
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use anchorite_drivers::{Target, open};
 use anchorite_model::{Case, Outcome, StatementKind};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
-use anchorite_target::{Target, open};
 use counting::{Counting, Counts};
 
 const CONCURRENT: &str = "\
@@ -101,7 +101,7 @@ fn main() {
         let mut arena = Arena::new(&counting, options).expect("an arena");
         run_for(&mut arena, time / 4);
         let all = || {
-            [&counts.statements, &counts.caretaker, &counts.looks, &counts.opened]
+            [&counts.statements, &counts.own_session, &counts.looks, &counts.opened]
                 .map(|counter| counter.load(Ordering::Relaxed))
         };
         let before = all();
@@ -109,7 +109,7 @@ fn main() {
         let after = all();
         let per_case = |index: usize| (after[index] - before[index]) as f64 / cases;
         println!(
-            "  per case of three runs: {:.1} statements, {:.1} caretaker round trips, {:.1} looks, \
+            "  per case of three runs: {:.1} statements, {:.1} own_session round trips, {:.1} looks, \
              {:.2} opened",
             per_case(0),
             per_case(1),

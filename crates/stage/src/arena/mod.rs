@@ -4,10 +4,10 @@
 //! case. So they are kept, and tables are refilled by DELETE and INSERT, rotating over several sets because
 //! InnoDB's deleted rows take locks for some milliseconds. The run is the same as on fresh tables
 //! ([`crate::FreshTables`]); what could make it differ (DDL in a case, SET, locks of a session) is not
-//! run here but on a schema of its own (`plan`). Source: measured reset methods, DESIGN §4.
+//! run here but on a schema of its own (`preparation`). Source: measured reset methods, DESIGN §4.
 //!
-//! * `plan`: what the text of a case allows; pure. `set`: one set of tables. `purge`: when a set may be used
-//!   again. `serial`: schedules without concurrency, in one round trip. `quarters`: all that is kept.
+//! * `preparation`: what the text of a case allows; pure. `set`: one set of tables. `purge`: when a set may be used
+//!   again. `serial`: schedules without concurrency, in one round trip. `kept`: all that is kept.
 //!
 //! Assumption: one arena per thread; the server is not restarted with other settings in between.
 //! After anything unexpected (a lost connection, a statement that would not end, an interruption) all is
@@ -16,21 +16,21 @@
 //! Blind spot: statistics. Tables that were refilled may have other index statistics than new ones, so
 //! that the optimizer may choose another plan, which then takes other locks.
 
-mod plan;
+mod kept;
+mod preparation;
 mod purge;
-mod quarters;
 mod serial;
 mod set;
 
+use anchorite_drivers::Target;
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Ending, Level, Run};
-use anchorite_target::Target;
 
-use self::plan::{Plan, Reader};
-use self::quarters::{Quarters, arrive};
-use crate::cast::Stage;
+use self::kept::{Kept, arrive};
+use self::preparation::{Preparation, Reader};
+use crate::case_session::CaseSession;
 use crate::ending::{Remains, read_final_state};
-use crate::player::Player;
+use crate::open_sessions::Stage;
 use crate::{RunOptions, Runner, StageError, await_turn, heeding, run_in_turn};
 
 /// Runs cases on kept tables and sessions.
@@ -38,46 +38,50 @@ pub struct Arena<'t> {
     target: &'t dyn Target,
     options: RunOptions,
     reader: Reader,
-    quarters: Option<Quarters>,
+    kept: Option<Kept>,
 }
 
 impl<'t> Arena<'t> {
     /// Opens the first table set; `options.level` is the caller's of [`Runner::run`].
     pub fn new(target: &'t dyn Target, options: RunOptions) -> Result<Self, StageError> {
-        let quarters = heeding(&options, || {
+        let kept = heeding(&options, || {
             let _turn = await_turn(target, &options)?;
-            Ok(Quarters::open(target, &options)?)
+            Ok(Kept::open(target, &options)?)
         })?;
         let reader = Reader::new(Dialect::of(target.info().product));
-        Ok(Self { target, options, reader, quarters: Some(quarters) })
+        Ok(Self { target, options, reader, kept: Some(kept) })
     }
 
-    /// The kept things, opened anew where they are gone or cannot take the plan's tables.
-    fn quarters_for(&mut self, plan: &Plan<'_>) -> Result<Quarters, StageError> {
-        match self.quarters.take() {
-            Some(quarters) if quarters.can_house(plan) => Ok(quarters),
-            _ => Ok(Quarters::open(self.target, &self.options)?),
+    /// The kept things, opened anew where they are gone or cannot take the preparation's tables.
+    fn quarters_for(&mut self, preparation: &Preparation<'_>) -> Result<Kept, StageError> {
+        match self.kept.take() {
+            Some(kept) if kept.can_house(preparation) => Ok(kept),
+            _ => Ok(Kept::open(self.target, &self.options)?),
         }
     }
 
     /// The run of a serial schedule; `None` if it has to be played step by step.
-    fn perform_serial(&mut self, case: &Case, plan: &Plan<'_>) -> Result<Option<Run>, StageError> {
+    fn perform_serial(
+        &mut self,
+        case: &Case,
+        preparation: &Preparation<'_>,
+    ) -> Result<Option<Run>, StageError> {
         if !serial::is_serial(case) {
             return Ok(None);
         }
-        let mut quarters = self.quarters_for(plan)?;
-        let run = quarters.perform_serial(self.target, case, plan, &self.options);
+        let mut kept = self.quarters_for(preparation)?;
+        let run = kept.perform_serial(self.target, case, preparation, &self.options);
         if matches!(run, Ok(_) | Err(StageError::Setup { .. })) {
-            self.quarters = Some(quarters);
+            self.kept = Some(kept);
         }
         run
     }
 
     /// In a hurry first. Few cases have a deadlock whose victim depends on a server's timers; those are
     /// run once more, with the patience that makes it certain.
-    fn run_tame(&mut self, case: &Case, plan: &Plan<'_>) -> Result<Run, StageError> {
-        match self.run_once(case, plan, true)? {
-            (_, true) => Ok(self.run_once(case, plan, false)?.0),
+    fn run_tame(&mut self, case: &Case, preparation: &Preparation<'_>) -> Result<Run, StageError> {
+        match self.run_once(case, preparation, true)? {
+            (_, true) => Ok(self.run_once(case, preparation, false)?.0),
             (run, false) => Ok(run),
         }
     }
@@ -87,47 +91,51 @@ impl<'t> Arena<'t> {
     fn run_once(
         &mut self,
         case: &Case,
-        plan: &Plan<'_>,
+        preparation: &Preparation<'_>,
         hurries: bool,
     ) -> Result<(Run, bool), StageError> {
-        let mut quarters = self.quarters_for(plan)?;
+        let mut kept = self.quarters_for(preparation)?;
         let (target, options) = (self.target, &self.options);
-        let mut set = quarters.take_set(target, plan, options)?;
-        let (mut cast, moving) = quarters.take_cast(case, &set, options)?;
-        let caretaker = quarters.caretaker.as_mut();
+        let mut set = kept.take_set(target, preparation, options)?;
+        let (mut open_sessions, moving) = kept.take_cast(case, &set, options)?;
+        let own_session = kept.own_session.as_mut();
         // Meanwhile the sessions move.
-        let is_ready = set.can_refill(plan) && set.refill(plan, caretaker, options).is_ok();
-        arrive(&mut cast, &moving, &set, options)?;
+        let is_ready =
+            set.can_refill(preparation) && set.refill(preparation, own_session, options).is_ok();
+        arrive(&mut open_sessions, &moving, &set, options)?;
         if !is_ready && !set.can_be_made() {
             return Ok((run_in_turn(target, case, options)?, false));
         }
         if !is_ready {
-            if let Err(error) = set.make(case, plan, caretaker, target.info(), options) {
+            if let Err(error) = set.make(case, preparation, own_session, target.info(), options) {
                 if matches!(error, StageError::Setup { .. }) {
-                    quarters.return_set(set);
-                    self.quarters = Some(quarters);
+                    kept.return_set(set);
+                    self.kept = Some(kept);
                 }
                 return Err(error);
             }
-            set.hold_still(caretaker, options)?;
+            set.hold_still(own_session, options)?;
         }
-        let was_asked = cast.watching.watcher.is_some();
-        let mut stage = Stage::new(target.info(), set.schema.as_ref(), case, options, cast);
+        let was_asked = open_sessions.watching.watcher.is_some();
+        let mut stage =
+            Stage::new(target.info(), set.schema.as_ref(), case, options, open_sessions);
         (stage.is_tame, stage.hurries) = (true, hurries);
-        let Remains { mut run, players, watcher, is_by_chance } = stage.perform_all()?;
+        let Remains { mut run, case_sessions, watcher, is_by_chance } = stage.perform_all()?;
         if run.ending != Ending::Complete {
             return Ok((run, false));
         }
-        if set.leave(&mut run, quarters.caretaker.as_mut(), options).is_err() {
-            drop((players, watcher));
+        if set.leave(&mut run, kept.own_session.as_mut(), options).is_err() {
+            drop((case_sessions, watcher));
             read_final_state(&mut run, set.schema.as_ref(), &options.limits);
             return Ok((run, is_by_chance));
         }
-        let is_over = |player: &Player| player.idle() && !player.maybe_in_transaction();
-        if players.iter().all(is_over) && watcher.is_some() == was_asked {
-            quarters.return_cast(&run, players, watcher, set.schema.name());
-            quarters.return_set(set);
-            self.quarters = Some(quarters);
+        let is_over = |case_session: &CaseSession| {
+            case_session.idle() && !case_session.maybe_in_transaction()
+        };
+        if case_sessions.iter().all(is_over) && watcher.is_some() == was_asked {
+            kept.return_cast(&run, case_sessions, watcher, set.schema.name());
+            kept.return_set(set);
+            self.kept = Some(kept);
         }
         Ok((run, is_by_chance))
     }
@@ -139,17 +147,17 @@ impl Runner for Arena<'_> {
         let options = self.options.clone();
         let ended = heeding(&options, || {
             let _turn = await_turn(self.target, &options)?;
-            match self.reader.plan(case) {
-                Some(plan) => match self.perform_serial(case, &plan)? {
+            match self.reader.preparation(case) {
+                Some(preparation) => match self.perform_serial(case, &preparation)? {
                     Some(run) => Ok(run),
-                    None => self.run_tame(case, &plan),
+                    None => self.run_tame(case, &preparation),
                 },
                 None => run_in_turn(self.target, case, &options),
             }
         });
         if matches!(ended, Err(StageError::Interrupted)) {
             // What was kept may be in any state.
-            self.quarters = None;
+            self.kept = None;
         }
         ended
     }

@@ -9,8 +9,8 @@
 
 use std::collections::VecDeque;
 
+use anchorite_drivers::{PurgeProgress, PurgeQuestion, Session, TargetError, execute};
 use anchorite_model::ErrorClass;
-use anchorite_target::{PurgeProgress, PurgeQuestion, Session, TargetError, execute};
 
 use super::set::Set;
 use crate::RunOptions;
@@ -39,12 +39,12 @@ impl Purge {
     /// Asks the server, and notes when the sets were left that were left since the last question.
     pub(super) fn ask(
         &mut self,
-        caretaker: &mut dyn Session,
+        own_session: &mut dyn Session,
         sets: &mut VecDeque<Set>,
         options: &RunOptions,
     ) -> Result<(), TargetError> {
         let Some(question) = self.question.filter(|_| !self.is_refused) else { return Ok(()) };
-        let answer = match execute(caretaker, question.sql, options.limits.housekeeping) {
+        let answer = match execute(own_session, question.sql, options.limits.housekeeping) {
             Ok(answer) => answer,
             // For lack of rights: no set is ever known to be clean, and each is made anew.
             Err(error) if error.class == ErrorClass::Other => {

@@ -13,15 +13,15 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use anchorite_drivers::{OpenedSession, Reply, Session, Target, TargetError, await_answer};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{
     BlockingKnowledge, Case, ErrorClass, Event, Level, Outcome, Run, SessionIndex, TargetInfo,
 };
-use anchorite_target::{OpenedSession, Reply, Session, Target, TargetError, await_answer};
 
-use super::plan::Plan;
+use super::preparation::Preparation;
 use super::set::{Set, bytes_of_rows, bytes_written, refilling};
-use crate::cast::{blank_record, level_of, session_options};
+use crate::open_sessions::{blank_record, level_of, session_options};
 use crate::{RunOptions, StageError};
 
 /// Longer schedules are not sent at once: both sides must be able to write without being read.
@@ -50,15 +50,15 @@ pub(super) fn is_serial(case: &Case) -> bool {
 
 /// A set of tables and a session per level that have them for themselves. Sessions end first.
 pub(super) struct Room {
-    guests: BTreeMap<Option<Level>, OpenedSession>,
+    kept_sessions: BTreeMap<Option<Level>, OpenedSession>,
     /// Who makes the tables where a session cannot move from one schema to another: it has to be born here.
-    caretaker: Option<Box<dyn Session>>,
+    own_session: Option<Box<dyn Session>>,
     set: Set,
 }
 
 /// What a room needs from outside.
 pub(super) struct Means<'a> {
-    pub caretaker: &'a mut (dyn Session + 'static),
+    pub own_session: &'a mut (dyn Session + 'static),
     pub knowledge: BlockingKnowledge,
     pub target: &'a TargetInfo,
     pub options: &'a RunOptions,
@@ -67,49 +67,49 @@ pub(super) struct Means<'a> {
 impl Room {
     pub(super) fn open(target: &dyn Target, options: &RunOptions) -> Result<Self, TargetError> {
         let set = Set::new(target.create_schema()?);
-        let caretaker = match set.upkeep.enter {
+        let own_session = match set.upkeep.enter {
             Some(_) => None,
-            None => Some(set.schema.caretaker(options.limits.lock_wait)?),
+            None => Some(set.schema.own_session(options.limits.lock_wait)?),
         };
-        Ok(Self { guests: BTreeMap::new(), caretaker, set })
+        Ok(Self { kept_sessions: BTreeMap::new(), own_session, set })
     }
 
     /// The run of a serial schedule; `None` if it has to be played step by step.
     pub(super) fn perform(
         &mut self,
         case: &Case,
-        plan: &Plan<'_>,
+        preparation: &Preparation<'_>,
         means: Means<'_>,
     ) -> Result<Option<Run>, StageError> {
-        let Means { caretaker, knowledge, target, options } = means;
+        let Means { own_session, knowledge, target, options } = means;
         let mut levels = (0..case.sessions.len()).map(|index| level_of(case, index, options));
         let level = levels.next().flatten();
         if levels.any(|other| other != level) {
             return Ok(None);
         }
-        let is_filled = !self.set.can_refill(plan);
+        let is_filled = !self.set.can_refill(preparation);
         if is_filled {
             if !self.set.can_be_made() {
                 return Ok(None);
             }
-            let caretaker = self.caretaker.as_deref_mut().unwrap_or(caretaker);
-            self.set.make(case, plan, caretaker, target, options)?;
+            let own_session = self.own_session.as_deref_mut().unwrap_or(own_session);
+            self.set.make(case, preparation, own_session, target, options)?;
         }
-        let mut guest = match self.guests.remove(&level) {
-            Some(guest) => guest,
+        let mut kept_session = match self.kept_sessions.remove(&level) {
+            Some(kept_session) => kept_session,
             None => self.set.schema.open(&session_options("serial", level, options))?,
         };
-        let levels_read_back = vec![guest.level_read_back.clone(); case.sessions.len()];
+        let levels_read_back = vec![kept_session.level_read_back.clone(); case.sessions.len()];
         let mut run = blank_record(target, case, options, levels_read_back, knowledge);
         let truncates = self.set.is_worn(WEAR_FACTOR);
-        let filling: Vec<&str> = refilling(plan).filter(|_| !is_filled).collect();
+        let filling: Vec<&str> = refilling(preparation).filter(|_| !is_filled).collect();
         let steps = case.steps.iter().map(|step| step.statement.sql.as_str());
         let reading: Vec<&str> = self.set.reading().collect();
         let clearing = self.set.clearing(truncates);
         let mut statements = filling.clone();
         statements.extend(steps.chain(reading.iter().copied()).chain(clearing));
         let started = Instant::now();
-        let replies = converse(guest.session.as_mut(), &statements, options);
+        let replies = converse(kept_session.session.as_mut(), &statements, options);
         let replies = replies.and_then(|replies| {
             let (own, rest) = replies.split_at(filling.len());
             let (steps, end) = rest.split_at(case.steps.len());
@@ -120,7 +120,7 @@ impl Room {
             self.set.distrust();
             return Ok(None);
         };
-        self.guests.insert(level, guest);
+        self.kept_sessions.insert(level, kept_session);
         let at_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         for (n, (step, reply)) in case.steps.iter().zip(steps).enumerate() {
             let outcome = reply.map_or_else(Outcome::Error, Outcome::Ok);
@@ -131,7 +131,7 @@ impl Room {
         Event::number(&mut run.events);
         let contents = contents.into_iter().flatten().flat_map(|answer| answer.results);
         let contents = contents.collect();
-        self.set.wear(bytes_of_rows(plan) + bytes_written(&run));
+        self.set.wear(bytes_of_rows(preparation) + bytes_written(&run));
         self.set.note(&mut run, contents, truncates);
         Ok(Some(run))
     }

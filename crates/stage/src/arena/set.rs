@@ -5,12 +5,12 @@
 //! DDL are dropped and made anew. After an error nothing is taken for granted: the tables are made anew,
 //! statement by statement, so that the error of a set-up is reported as it is on fresh tables.
 
+use anchorite_drivers::{Schema, Session, TargetError, Upkeep, execute, execute_all};
 use anchorite_model::{Case, DbError, Outcome, Rows, Run, TargetInfo};
-use anchorite_target::{Schema, Session, TargetError, Upkeep, execute, execute_all};
 
-use super::plan::Plan;
-use crate::cast::set_up;
+use super::preparation::Preparation;
 use crate::ending::note_table;
+use crate::open_sessions::set_up;
 use crate::{RunOptions, StageError};
 
 /// Bytes that a row version takes beside its values: header, line pointer, alignment.
@@ -51,14 +51,15 @@ impl Set {
         Self { schema, upkeep, tables: None, is_new: true, left_at: None, worn: 0 }
     }
 
-    /// Whether the tables of this plan are there, empty and as good as new but for purge.
-    pub(super) fn can_refill(&self, plan: &Plan<'_>) -> bool {
-        let is_same =
-            |tables: &Tables| tables.ddl.iter().eq(plan.ddl.iter().map(|statement| &statement.sql));
+    /// Whether the tables of this preparation are there, empty and as good as new but for purge.
+    pub(super) fn can_refill(&self, preparation: &Preparation<'_>) -> bool {
+        let is_same = |tables: &Tables| {
+            tables.ddl.iter().eq(preparation.ddl.iter().map(|statement| &statement.sql))
+        };
         self.tables.as_ref().is_some_and(is_same)
     }
 
-    /// Whether it can be made ready for any plan.
+    /// Whether it can be made ready for any preparation.
     pub(super) fn can_be_made(&self) -> bool {
         self.is_new || !self.upkeep.clear.is_empty()
     }
@@ -71,16 +72,16 @@ impl Set {
     /// Inserts rows into the empty tables, then keeps the server still. After an error they are in doubt.
     pub(super) fn refill(
         &mut self,
-        plan: &Plan<'_>,
-        caretaker: &mut dyn Session,
+        preparation: &Preparation<'_>,
+        own_session: &mut dyn Session,
         options: &RunOptions,
     ) -> Result<(), DbError> {
         let Some(tables) = self.tables.take() else { return Err(DbError::default()) };
         let entry = self.upkeep.enter.iter().map(String::as_str);
         let stillness = self.upkeep.stillness.iter().map(String::as_str);
-        let statements: Vec<&str> = entry.chain(refilling(plan)).chain(stillness).collect();
-        execute_all(caretaker, &statements, options.limits.housekeeping)?;
-        self.wear(bytes_of_rows(plan));
+        let statements: Vec<&str> = entry.chain(refilling(preparation)).chain(stillness).collect();
+        execute_all(own_session, &statements, options.limits.housekeeping)?;
+        self.wear(bytes_of_rows(preparation));
         self.tables = Some(tables);
         Ok(())
     }
@@ -89,8 +90,8 @@ impl Set {
     pub(super) fn make(
         &mut self,
         case: &Case,
-        plan: &Plan<'_>,
-        caretaker: &mut dyn Session,
+        preparation: &Preparation<'_>,
+        own_session: &mut dyn Session,
         target: &TargetInfo,
         options: &RunOptions,
     ) -> Result<(), StageError> {
@@ -105,28 +106,28 @@ impl Set {
             ["ROLLBACK"].into_iter().chain(self.upkeep.after_delete.iter().map(String::as_str));
         for sql in recover {
             // SQLite has nothing to roll back and says so.
-            let _ = execute(caretaker, sql, limit);
+            let _ = execute(own_session, sql, limit);
         }
         let clear = self.upkeep.clear.iter().filter(|_| !self.is_new);
         for sql in clear.chain(&self.upkeep.enter) {
-            execute(caretaker, sql, limit).map_err(cannot_prepare)?;
+            execute(own_session, sql, limit).map_err(cannot_prepare)?;
         }
         self.is_new = false;
-        set_up(caretaker, target, case, options)?;
-        let names = self.schema.tables(caretaker, limit).map_err(cannot_prepare)?;
-        self.worn = bytes_of_rows(plan);
-        self.tables = Some(self.describe(plan, names));
+        set_up(own_session, target, case, options)?;
+        let names = self.schema.tables(own_session, limit).map_err(cannot_prepare)?;
+        self.worn = bytes_of_rows(preparation);
+        self.tables = Some(self.describe(preparation, names));
         Ok(())
     }
 
-    /// Keeps the server still until the caretaker's COMMIT.
+    /// Keeps the server still until the COMMIT of the arena's own session.
     pub(super) fn hold_still(
         &self,
-        caretaker: &mut dyn Session,
+        own_session: &mut dyn Session,
         options: &RunOptions,
     ) -> Result<(), TargetError> {
         for sql in &self.upkeep.stillness {
-            execute(caretaker, sql, options.limits.housekeeping).map_err(|error| {
+            execute(own_session, sql, options.limits.housekeeping).map_err(|error| {
                 TargetError::Prepare {
                     target: self.schema.name().to_owned(),
                     reason: error.message,
@@ -136,12 +137,12 @@ impl Set {
         Ok(())
     }
 
-    fn describe(&self, plan: &Plan<'_>, names: Vec<String>) -> Tables {
+    fn describe(&self, preparation: &Preparation<'_>, names: Vec<String>) -> Tables {
         let quoted: Vec<String> = names.iter().map(|name| self.schema.quote(name)).collect();
         // Those that refer to others were made after them.
         let mut order: Vec<(usize, &String)> = Vec::new();
         for (name, quoted) in names.iter().zip(&quoted) {
-            let made = plan.refilled.iter().flatten();
+            let made = preparation.refilled.iter().flatten();
             order.extend(
                 made.enumerate()
                     .filter(|(_, made)| made.eq_ignore_ascii_case(name))
@@ -149,10 +150,10 @@ impl Set {
             );
         }
         order.sort_by(|left, right| right.cmp(left));
-        let is_known = plan.refilled.is_some() && order.len() == names.len();
+        let is_known = preparation.refilled.is_some() && order.len() == names.len();
         let deletes = order.iter().map(|(_, quoted)| format!("DELETE FROM {quoted}")).collect();
         Tables {
-            ddl: plan.ddl.iter().map(|statement| statement.sql.clone()).collect(),
+            ddl: preparation.ddl.iter().map(|statement| statement.sql.clone()).collect(),
             reads: quoted.iter().map(|quoted| format!("SELECT * FROM {quoted}")).collect(),
             deletes: is_known.then_some(deletes),
             truncate: format!("TRUNCATE {}", quoted.join(", ")),
@@ -165,7 +166,7 @@ impl Set {
     pub(super) fn leave(
         &mut self,
         run: &mut Run,
-        caretaker: &mut dyn Session,
+        own_session: &mut dyn Session,
         options: &RunOptions,
     ) -> Result<(), DbError> {
         self.wear(bytes_written(run));
@@ -173,7 +174,7 @@ impl Set {
         let moves_on = (!self.upkeep.stillness.is_empty()).then_some("COMMIT");
         let clearing = self.reading().chain(self.clearing(truncates));
         let statements: Vec<&str> = moves_on.into_iter().chain(clearing).collect();
-        let answer = execute_all(caretaker, &statements, options.limits.housekeeping);
+        let answer = execute_all(own_session, &statements, options.limits.housekeeping);
         let answer = answer.inspect_err(|_| self.distrust())?;
         self.note(run, answer.results, truncates);
         Ok(())
@@ -225,8 +226,8 @@ impl Set {
 }
 
 /// The statements that fill empty tables.
-pub(super) fn refilling<'p>(plan: &'p Plan<'_>) -> impl Iterator<Item = &'p str> {
-    as_transaction(plan.rows.iter().map(|statement| statement.sql.as_str()).collect())
+pub(super) fn refilling<'p>(preparation: &'p Preparation<'_>) -> impl Iterator<Item = &'p str> {
+    as_transaction(preparation.rows.iter().map(|statement| statement.sql.as_str()).collect())
 }
 
 /// One or two statements are not worth a BEGIN and a COMMIT.
@@ -236,9 +237,9 @@ fn as_transaction(statements: Vec<&str>) -> impl Iterator<Item = &str> {
     begin.into_iter().chain(statements).chain(commit)
 }
 
-/// Room that the rows of a plan take, roughly.
-pub(super) fn bytes_of_rows(plan: &Plan<'_>) -> usize {
-    plan.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum()
+/// Room that the rows of a preparation take, roughly.
+pub(super) fn bytes_of_rows(preparation: &Preparation<'_>) -> usize {
+    preparation.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum()
 }
 
 /// Room that the rows of an INSERT take, roughly: each has its own parenthesis.

@@ -10,18 +10,18 @@
 //!
 //! Source: the README and the observable behaviour of PostgreSQL 15's `src/test/isolation`.
 
-mod actor;
 mod print;
-mod theatre;
+mod spec_run;
+mod spec_session;
 
 use std::collections::HashSet;
 
+use anchorite_drivers::pg_isolation::IsolationDatabase;
 use anchorite_model::spec::Spec;
-use anchorite_target::pg_isolation::IsolationDatabase;
 
 use crate::{RunOptions, StageError};
-use actor::Actor;
-use theatre::Theatre;
+use spec_run::SpecRun;
+use spec_session::SpecSession;
 
 /// What a spec printed, and whether it ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,32 +40,32 @@ pub fn run_spec(
 ) -> Result<Transcript, StageError> {
     let name = |session: &str| format!("isolation/{}/{session}", spec.name);
     // A server forks a process for each connection: several at once take little longer than one.
-    let (control, actors) = std::thread::scope(|scope| {
+    let (control, spec_sessions) = std::thread::scope(|scope| {
         let control = scope.spawn(|| database.control(&name("control connection")));
-        let actors: Vec<_> = spec
+        let spec_sessions: Vec<_> = spec
             .sessions
             .iter()
             .map(|session| (session, scope.spawn(|| database.open(&name(&session.name)))))
             .collect();
-        let actors = actors.into_iter().map(|(session, opening)| {
-            Ok(Actor::new(&session.name, opening.join().expect("opening does not panic")?))
+        let spec_sessions = spec_sessions.into_iter().map(|(session, opening)| {
+            Ok(SpecSession::new(&session.name, opening.join().expect("opening does not panic")?))
         });
-        let actors = actors.collect::<Result<Vec<_>, StageError>>()?;
+        let spec_sessions = spec_sessions.collect::<Result<Vec<_>, StageError>>()?;
         let control = control.join().expect("opening does not panic")?;
-        Ok::<_, StageError>((control, actors))
+        Ok::<_, StageError>((control, spec_sessions))
     })?;
-    let mut theatre = Theatre::new(spec, control, actors, options, opening(spec));
+    let mut spec_run = SpecRun::new(spec, control, spec_sessions, options, opening(spec));
     for permutation in spec.all_permutations() {
-        match theatre.permutation(&permutation) {
+        match spec_run.permutation(&permutation) {
             Ok(()) => {}
             Err(Stop::Failed(message)) => {
-                theatre.out += &format!("{message}\n");
-                return Ok(Transcript { text: theatre.out, failure: Some(message) });
+                spec_run.out += &format!("{message}\n");
+                return Ok(Transcript { text: spec_run.out, failure: Some(message) });
             }
             Err(Stop::Error(error)) => return Err(error),
         }
     }
-    Ok(Transcript { text: theatre.out, failure: None })
+    Ok(Transcript { text: spec_run.out, failure: None })
 }
 
 /// The first lines: steps that no permutation uses, then the number of sessions.

@@ -4,7 +4,7 @@
 //! print as nothing; widths are counted in bytes. Reproduced from libpq's documented options and its
 //! observable output, because the expected outputs of PostgreSQL's suite depend on it.
 
-use anchorite_target::pg_wire::PgRows;
+use anchorite_drivers::pg_wire::PgRows;
 
 /// The text of a result set, with its `(n rows)` line and an empty line.
 pub fn result_set(result: &PgRows) -> String {

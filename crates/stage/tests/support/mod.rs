@@ -2,8 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use anchorite_drivers::{Target, open};
 use anchorite_model::{Case, Level, Product, Statement, Step};
-use anchorite_target::{Target, open};
 
 /// The servers to test against: URLs in `ANCHORITE_TEST_URLS`, separated by blanks.
 pub fn servers() -> Vec<Box<dyn Target>> {

@@ -7,11 +7,11 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use anchorite_model::{Answer, DbError, Level, Product, TargetInfo};
-use anchorite_target::{
+use anchorite_drivers::{
     ConnectionId, OpenedSession, Reply, Schema, Session, SessionOptions, Target, TargetError,
     Upkeep, Wait, Watcher,
 };
+use anchorite_model::{Answer, DbError, Level, Product, TargetInfo};
 
 /// What the watcher shows.
 #[derive(Clone)]

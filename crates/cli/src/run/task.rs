@@ -1,0 +1,211 @@
+//! Cases on targets: what is to run, several at once if asked for, in an order that does not depend on who is quicker.
+//!
+//! Idea: a regression run is a list of jobs, a case at a level. Each has a schema of its own, so they do not meet. A
+//! case that cannot be set up on a target does not end a run of many: it is a failure among the results.
+//! What a whole server shares (names of advisory locks, CREATE INDEX CONCURRENTLY, which waits for everybody) is not in
+//! a schema, so a case that uses it says `-- alone:` in its header, and runs when the others are done.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anchorite_claims::Claims;
+use anchorite_drivers::Target;
+use anchorite_hunt::{Examined, Examiner};
+use anchorite_judge::{Oracle, compare, covers, observed, readable};
+use anchorite_model::{Case, Level};
+use anchorite_report::{RunFailure, RunResult};
+use anchorite_stage::{FreshTables, RunOptions, StageError};
+
+use super::RunArgs;
+use crate::exit::BadInput;
+use crate::files::Script;
+use crate::interrupt::Interrupt;
+use crate::levels::chosen;
+use crate::login::Login;
+use crate::output::tell;
+use crate::targets::OpenTarget;
+
+/// So many skipped cases of a target are named one by one.
+const SKIPPED_NAMED_MAX: usize = 5;
+
+/// What one call of the command has to do.
+pub struct RunTask<'a> {
+    pub arguments: &'a RunArgs,
+    pub scripts: &'a [Script],
+    pub oracles: Vec<Oracle>,
+    pub options: RunOptions,
+    pub login: Login,
+    pub interrupt: Interrupt,
+}
+
+/// What came of it so far.
+#[derive(Default)]
+pub struct Done {
+    pub results: Vec<RunResult>,
+    pub failures: Vec<RunFailure>,
+}
+
+/// A case at a level.
+struct Job<'c> {
+    case: &'c Case,
+    level: Option<Level>,
+}
+
+type Outcome = Result<RunResult, StageError>;
+
+impl RunTask<'_> {
+    /// Runs every case on every target; what is done is kept, also where it ends in an error.
+    pub fn run_cases(&self, done: &mut Done) -> anyhow::Result<()> {
+        let cases: Vec<Case> = self.scripts.iter().flat_map(Script::cases).collect();
+        for case in &cases {
+            readable(case).map_err(|error| BadInput(error.to_string()))?;
+        }
+        for on in &self.arguments.on {
+            let open = OpenTarget::open(on, &self.login)?;
+            let target = open.target.as_ref();
+            let jobs = self.jobs(target, &cases)?;
+            self.interrupt.attend(|| self.work(target, &jobs, cases.len() > 1, done))?;
+        }
+        Ok(())
+    }
+
+    /// What is to run on a target, in order.
+    fn jobs<'c>(&self, target: &dyn Target, cases: &'c [Case]) -> anyhow::Result<Vec<Job<'c>>> {
+        let levels = chosen(&self.arguments.level, target)?;
+        let info = target.info();
+        let mut jobs = Vec::new();
+        let mut skipped = Vec::new();
+        for case in cases {
+            if !case.header.targets.is_empty() && !case.header.targets.contains(&info.product) {
+                let targets: Vec<&str> = case.header.targets.iter().map(|p| p.name()).collect();
+                skipped.push(format!("{} is for {}", case.name, targets.join(", ")));
+                continue;
+            }
+            let lacking = lacking_level(case, target).filter(|_| cases.len() > 1);
+            for level in &levels {
+                match lacking.filter(|_| level.is_none()) {
+                    Some(own) => skipped.push(format!("{} needs {own}", case.name)),
+                    None => {
+                        let repeats = 0..self.arguments.repeat;
+                        jobs.extend(repeats.map(|_| Job { case, level: *level }));
+                    }
+                }
+            }
+        }
+        if skipped.len() > SKIPPED_NAMED_MAX {
+            tell(&format!("skipped on {info}: {} cases that are not for it", skipped.len()));
+        } else {
+            skipped.iter().for_each(|why| tell(&format!("skipped on {info}: {why}")));
+        }
+        Ok(jobs)
+    }
+
+    /// Runs the jobs, as many at once as asked for. With `goes_on`, a case that cannot be set up is a failure among the
+    /// results; every other error ends the work.
+    fn work(
+        &self,
+        target: &dyn Target,
+        jobs: &[Job<'_>],
+        goes_on: bool,
+        done: &mut Done,
+    ) -> anyhow::Result<()> {
+        let outcomes = self.outcomes(target, jobs, goes_on);
+        for (job, outcome) in jobs.iter().zip(outcomes) {
+            match outcome {
+                // Not begun, because another one has failed.
+                None => {}
+                Some(Ok(result)) => done.results.push(result),
+                Some(Err(error)) if goes_on && is_of_the_case(&error) => {
+                    let case = job.case.name.clone();
+                    let level = job.level.or(job.case.header.level);
+                    let (target, message) = (target.info().clone(), error.to_string());
+                    done.failures.push(RunFailure { case, target, level, message });
+                }
+                Some(Err(error)) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn outcomes(
+        &self,
+        target: &dyn Target,
+        jobs: &[Job<'_>],
+        goes_on: bool,
+    ) -> Vec<Option<Outcome>> {
+        let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::default()).collect();
+        let (alone, together): (Vec<usize>, Vec<usize>) =
+            (0..jobs.len()).partition(|index| needs_to_be_alone(jobs[*index].case));
+        let is_over = AtomicBool::new(false);
+        for (places, at_once) in [(together, self.arguments.jobs.get()), (alone, 1)] {
+            let next = AtomicUsize::new(0);
+            let worker = || {
+                while let Some(index) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let outcome = self.try_case(target, &jobs[*index]);
+                    let ends = |error: &StageError| !(goes_on && is_of_the_case(error));
+                    if outcome.as_ref().is_err_and(ends) {
+                        is_over.store(true, Ordering::Relaxed);
+                    }
+                    let place = &outcomes[*index];
+                    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+                }
+            };
+            std::thread::scope(|scope| {
+                (1..at_once.min(places.len())).for_each(|_| drop(scope.spawn(worker)));
+                worker();
+            });
+        }
+        let unlocked = |outcome: Mutex<Option<Outcome>>| {
+            outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+        };
+        outcomes.into_iter().map(unlocked).collect()
+    }
+
+    fn try_case(&self, target: &dyn Target, job: &Job<'_>) -> Outcome {
+        let options = RunOptions { level: job.level, ..self.options.clone() };
+        let claims = Claims::for_target(target.info());
+        let examiner = Examiner { claims, oracles: &self.oracles, strict: self.arguments.strict };
+        let mut fresh = FreshTables { target, options };
+        let tried = examiner.examine(&mut fresh, job.case, job.level)?;
+        Ok(judged(tried, &examiner))
+    }
+}
+
+/// A run with all that is said about it.
+pub fn judged(tried: Examined, examiner: &Examiner<'_>) -> RunResult {
+    let Examined { run, judgements, .. } = tried;
+    // A header that cannot be read was refused before anything ran.
+    let compared = compare(&run, &judgements).unwrap_or_default();
+    let looked_at = examiner.oracles.iter().zip(&judgements).filter_map(|(oracle, judged)| {
+        let covered = covers(*oracle, &judged.verdict, &run, examiner.claims)?;
+        Some((judged.oracle.clone(), covered))
+    });
+    let covers = looked_at.collect();
+    let verdicts = judgements.into_iter().map(|judgement| {
+        let verdict =
+            if examiner.strict { judgement.verdict.strictly() } else { judgement.verdict };
+        (judgement.oracle, verdict)
+    });
+    let verdicts = verdicts.collect();
+    let observed = observed(&run, examiner.claims);
+    RunResult { verdicts, covers, compared, observed, ..run.into() }
+}
+
+/// Whether a case must not meet others on the same server: its `-- alone:` line says why.
+fn needs_to_be_alone(case: &Case) -> bool {
+    case.header.other.iter().any(|(key, _)| key == "alone")
+}
+
+/// Whether an error says something about the case and nothing about the target.
+const fn is_of_the_case(error: &StageError) -> bool {
+    matches!(error, StageError::Setup { .. })
+}
+
+/// A level that the case names and the target does not have.
+fn lacking_level(case: &Case, target: &dyn Target) -> Option<Level> {
+    let mut named = (0..case.sessions.len()).filter_map(|session| case.level_of(session));
+    named.find(|level| !target.levels().contains(level))
+}

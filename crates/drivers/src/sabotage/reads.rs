@@ -1,0 +1,175 @@
+//! Sabotage of reads: the honest answer is awaited, then other rows take its place; or locks are not taken.
+//!
+//! The honest statement is executed in any case, so that the session's snapshot and locks are what they would
+//! be. An answer is only replaced by one that differs from it.
+
+use std::sync::Arc;
+
+use anchorite_model::{Answer, Level, Product, Rows};
+
+use super::Sabotage;
+use super::rewrite::without_locking_clause;
+use super::session::{Act, After, SabotagedSession};
+use super::shared::{Aside, Shared, SharedSession, lock};
+use super::shared_schema::SharedSchema;
+use crate::{Reply, Session};
+
+const SAVEPOINT: &str = "anchorite_read";
+
+/// A connection that keeps a snapshot of the beginning of the overlap.
+#[derive(Default)]
+pub(super) struct Past {
+    aside: Option<Aside>,
+    open: bool,
+}
+
+impl Past {
+    /// Ends the connection, if it is one of those.
+    pub(super) fn end_if(&mut self, is_one: impl FnOnce(&mut Aside) -> bool) {
+        if self.aside.take_if(is_one).is_some() {
+            self.open = false;
+        }
+    }
+}
+
+impl Shared {
+    /// Takes a snapshot that holds no lock. SQLite has such a thing only with a write-ahead log.
+    pub(super) fn keep_the_past(&self, location: &SharedSchema) {
+        let (level, begin, touch) = match self.info.product {
+            Product::Sqlite if self.info.variant == "wal" => {
+                (None, "BEGIN", Some("SELECT count(*) FROM sqlite_schema"))
+            }
+            Product::Sqlite => return,
+            Product::Postgres => (None, "BEGIN ISOLATION LEVEL REPEATABLE READ", Some("SELECT 1")),
+            Product::Cockroach => (None, "BEGIN", Some("SELECT 1")),
+            Product::Mariadb | Product::Mysql | Product::Tidb => {
+                (Some(Level::RepeatableRead), "START TRANSACTION WITH CONSISTENT SNAPSHOT", None)
+            }
+        };
+        let mut past = lock(&self.past);
+        self.bring(&mut past.aside, location, level);
+        let Some(aside) = past.aside.as_mut() else { return };
+        let mut statements = [Some(begin), touch].into_iter().flatten();
+        past.open =
+            statements.all(|sql| self.execute(location, aside.session.as_mut(), sql).is_ok());
+    }
+
+    /// Asks the snapshot, once: afterwards it is gone, and with it the metadata locks of the read.
+    fn ask_the_past(&self, location: &SharedSchema, sql: &str) -> Option<Answer> {
+        let answer = {
+            let mut past = lock(&self.past);
+            let open = past.open;
+            let aside = past.aside.as_mut().filter(|_| open)?;
+            self.execute(location, aside.session.as_mut(), sql).ok()
+        };
+        self.forget_the_past(location);
+        answer
+    }
+
+    /// Lets the snapshot go.
+    pub(super) fn forget_the_past(&self, location: &SharedSchema) {
+        let mut past = lock(&self.past);
+        if std::mem::take(&mut past.open)
+            && let Some(aside) = past.aside.as_mut()
+            && self.execute(location, aside.session.as_mut(), "ROLLBACK").is_err()
+        {
+            // A connection that cannot even roll back is replaced by a new one.
+            past.aside = None;
+        }
+    }
+}
+
+impl SabotagedSession {
+    /// A locking read without its locks.
+    pub(super) fn before_locking_read(&self) -> Option<Act> {
+        if self.shared.sabotage != Sabotage::ReadLockNotTaken {
+            return None;
+        }
+        let plain = without_locking_clause(&self.sql, self.shared.dialect())?;
+        self.acted();
+        Some(Act::Send(plain.to_owned(), After::HandOn))
+    }
+
+    /// The answer to a SELECT, or a wrong one.
+    pub(super) fn reread(&self, reply: Reply) -> Reply {
+        let Ok(honest) = reply else { return reply };
+        let wrong = if self.may_act() { self.wrong_answer(&honest) } else { None };
+        let Some(wrong) = wrong else { return Ok(honest) };
+        self.acted();
+        Ok(Answer { results: wrong.results, tag: wrong.tag, ..honest })
+    }
+
+    fn wrong_answer(&self, honest: &Answer) -> Option<Answer> {
+        let transaction = self.transaction();
+        let reads_only = transaction.writes == 0;
+        let same_count = |wrong: &Answer| row_count(wrong) == row_count(honest);
+        let wrong = match self.shared.sabotage {
+            Sabotage::DirtyRead => return self.dirty_answer(honest),
+            Sabotage::NonRepeatableRead if transaction.open && reads_only => {
+                self.ask_committed(&self.sql).ok().filter(same_count)
+            }
+            Sabotage::Phantom if transaction.open && reads_only => {
+                self.ask_committed(&self.sql).ok().filter(|wrong| !same_count(wrong))
+            }
+            Sabotage::OwnWriteInvisible if !reads_only => self.ask_committed(&self.sql).ok(),
+            Sabotage::StaleSnapshot if reads_only && self.others_committed() => {
+                self.shared.ask_the_past(&self.location(), &self.sql)
+            }
+            Sabotage::RowMissed => without_last_row(honest),
+            _ => None,
+        };
+        wrong.filter(|wrong| differs(wrong, honest))
+    }
+
+    fn others_committed(&self) -> bool {
+        lock(&self.shared.records).committed.iter().any(|key| *key != self.key)
+    }
+
+    /// What another session's uncommitted transaction sees.
+    fn dirty_answer(&self, honest: &Answer) -> Option<Answer> {
+        let writers: Vec<SharedSession> = lock(&self.shared.records)
+            .others(self.key)
+            .filter(|other| !other.busy && !other.transaction.failed)
+            .filter(|other| other.transaction.open && other.transaction.writes > 0)
+            .map(|other| Arc::clone(&other.session))
+            .collect();
+        let location = self.location();
+        let ask = |writer: SharedSession| self.ask_through(&location, lock(&writer).as_mut());
+        writers.into_iter().filter_map(ask).find(|dirty| differs(dirty, honest))
+    }
+
+    /// Asks over another session's connection; an error there must not abort its transaction.
+    fn ask_through(&self, location: &SharedSchema, other: &mut dyn Session) -> Option<Answer> {
+        if !self.shared.errors_abort() {
+            return self.shared.execute(location, other, &self.sql).ok();
+        }
+        self.shared.execute(location, other, &format!("SAVEPOINT {SAVEPOINT}")).ok()?;
+        let answer = self.shared.execute(location, other, &self.sql).ok();
+        for undo in ["ROLLBACK TO SAVEPOINT", "RELEASE SAVEPOINT"] {
+            self.shared.execute(location, other, &format!("{undo} {SAVEPOINT}")).ok()?;
+        }
+        answer
+    }
+}
+
+fn row_count(answer: &Answer) -> usize {
+    answer.results.iter().map(|rows| rows.rows.len()).sum()
+}
+
+fn without_last_row(honest: &Answer) -> Option<Answer> {
+    let mut wrong = honest.clone();
+    wrong.results.first_mut()?.rows.pop()?;
+    let count = row_count(&wrong);
+    wrong.tag = wrong.tag.map(|_| format!("SELECT {count}"));
+    Some(wrong)
+}
+
+/// Whether the rows differ, as multisets.
+fn differs(one: &Answer, other: &Answer) -> bool {
+    let sorted = |answer: &Answer| -> Vec<Rows> {
+        let mut results = answer.results.clone();
+        results.iter_mut().for_each(|rows| rows.rows.sort());
+        results
+    };
+    sorted(one) != sorted(other)
+}

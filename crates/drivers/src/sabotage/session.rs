@@ -1,0 +1,230 @@
+//! A session between the stage and its driver: most statements pass, some are tampered with.
+//!
+//! A statement goes through three schemas: *before* may rewrite it or prepare something, the driver executes
+//! what is sent (and may wait for locks, as any statement), *after* may change the answer or the effect.
+//! What is done before and after happens at once, with statements that do not wait ([`Shared::execute`]).
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use anchorite_model::{Rows, StatementKind};
+
+use super::Sabotage;
+use super::records::{Key, Transaction};
+use super::shared::{Shared, SharedSession, lock};
+use super::shared_schema::SharedSchema;
+use crate::{ConnectionId, Reply};
+
+/// What is to be done with the answer.
+#[derive(Debug, Default)]
+pub(super) enum After {
+    /// It is handed on.
+    #[default]
+    HandOn,
+    /// Other rows may take the place of those that were read.
+    Reread,
+    /// It was the answer of another statement: the tag is made to fit.
+    Relabel(&'static str),
+    /// It was a COMMIT in the place of a ROLLBACK.
+    PretendRollback,
+    /// The write is undone.
+    Undo,
+    /// The write is executed once more.
+    Repeat,
+    /// The write is committed.
+    Commit,
+    /// Everything up to here will be kept, whatever follows.
+    MarkFirstWrite,
+    /// A conflict is no reason to fail.
+    OvercomeConflict,
+    /// What was changed, compared with this state, is remembered.
+    Remember(Vec<(String, Rows)>),
+}
+
+/// What is done with a statement.
+pub(super) enum Act {
+    /// This is sent in its place, and that follows its answer.
+    Send(String, After),
+    /// It is not sent: this is its answer.
+    Answer(Reply),
+}
+
+/// A session of the case.
+pub(super) struct SabotagedSession {
+    pub shared: Arc<Shared>,
+    pub key: Key,
+    pub id: ConnectionId,
+    pub session: SharedSession,
+    /// The statement as the stage sent it.
+    pub sql: String,
+    pub kind: StatementKind,
+    /// A savepoint behind the transaction's first write was set.
+    pub first_write_marked: bool,
+    after: After,
+    /// The answer of a statement that was not sent.
+    ready: Option<Reply>,
+    /// The driver's descriptor, once it has shown one: a lock's guard cannot lend it.
+    descriptor: Option<OwnedFd>,
+}
+
+impl SabotagedSession {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        key: Key,
+        id: ConnectionId,
+        session: SharedSession,
+    ) -> Self {
+        Self {
+            shared,
+            key,
+            id,
+            session,
+            sql: String::new(),
+            kind: StatementKind::Other,
+            first_write_marked: false,
+            after: After::HandOn,
+            ready: None,
+            descriptor: None,
+        }
+    }
+
+    /// The session's transaction before the present statement.
+    pub(super) fn transaction(&self) -> Transaction {
+        lock(&self.shared.records).transaction(self.key)
+    }
+
+    /// Whether the sabotage may act now: transactions overlap, and it has not acted yet.
+    pub(super) fn may_act(&self) -> bool {
+        let records = lock(&self.shared.records);
+        !records.acted && records.transaction(self.key).overlapped
+    }
+
+    /// The sabotage has acted.
+    pub(super) fn acted(&self) {
+        lock(&self.shared.records).act();
+    }
+
+    /// The schema that the session is in.
+    pub(super) fn location(&self) -> Arc<SharedSchema> {
+        lock(&self.shared.records).location(self.key)
+    }
+
+    /// Executes a statement on this session that must not wait.
+    pub(super) fn execute(&self, sql: &str) -> Reply {
+        self.shared.execute(&self.location(), lock(&self.session).as_mut(), sql)
+    }
+
+    /// Asks the committed state; an error if it cannot be asked at once.
+    pub(super) fn ask_committed(&self, sql: &str) -> Reply {
+        self.shared.ask_committed(&self.location(), sql)
+    }
+
+    fn before(&mut self) -> Act {
+        let act = match &self.kind {
+            StatementKind::Select { locking: false } if self.may_act() => {
+                Some(Act::Send(self.sql.clone(), After::Reread))
+            }
+            StatementKind::Select { locking: true } if self.may_act() => self.before_locking_read(),
+            kind if kind.writes() => self.before_write(),
+            kind if kind.ends_transaction() => self.before_end(),
+            StatementKind::RollbackTo(_) => self.before_rollback_to(),
+            _ => None,
+        };
+        act.unwrap_or_else(|| Act::Send(self.sql.clone(), After::HandOn))
+    }
+
+    fn conclude(&mut self, reply: Reply) -> Reply {
+        match std::mem::take(&mut self.after) {
+            After::HandOn => reply,
+            After::Reread => self.reread(reply),
+            After::Relabel(tag) => reply.map(|mut answer| {
+                answer.tag = answer.tag.map(|_| tag.to_owned());
+                answer
+            }),
+            After::PretendRollback => self.pretend_rollback(reply),
+            After::Undo => self.undo(reply),
+            After::Repeat => self.repeat(reply),
+            After::Commit => self.commit_at_once(reply),
+            After::MarkFirstWrite => self.mark_first_write(reply),
+            After::OvercomeConflict => self.overcome_conflict(reply),
+            After::Remember(before) => self.remember(&before, reply),
+        }
+    }
+}
+
+impl crate::Session for SabotagedSession {
+    fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    fn submit(&mut self, sql: &str) {
+        sql.clone_into(&mut self.sql);
+        self.kind = StatementKind::of(sql);
+        let entered = self.shared.entered_by(sql);
+        let overlap_begins = {
+            let mut records = lock(&self.shared.records);
+            if let Some(location) = entered {
+                records.move_to(self.key, location);
+            }
+            records.enter(self.key);
+            !records.any_open() && self.kind == StatementKind::Begin
+        };
+        if overlap_begins && self.shared.sabotage == Sabotage::StaleSnapshot {
+            self.shared.keep_the_past(&self.location());
+        }
+        let send = match self.before() {
+            Act::Send(send, after) => {
+                self.after = after;
+                send
+            }
+            Act::Answer(reply) => {
+                self.ready = Some(reply);
+                return;
+            }
+        };
+        let mut session = lock(&self.session);
+        session.submit(&send);
+        if self.descriptor.is_none() {
+            self.descriptor = session.fd().and_then(|fd| fd.try_clone_to_owned().ok());
+        }
+    }
+
+    fn poll(&mut self) -> Option<Reply> {
+        let reply = match self.ready.take() {
+            Some(reply) => reply,
+            None => {
+                let reply = lock(&self.session).poll()?;
+                self.conclude(reply)
+            }
+        };
+        let nothing_open = {
+            let mut records = lock(&self.shared.records);
+            records.note(self.key, &self.kind, &reply);
+            !records.any_open()
+        };
+        if nothing_open {
+            self.shared.forget_the_past(&self.location());
+        }
+        Some(reply)
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        // An engine in this process shows its descriptor only while that is worth waiting for.
+        lock(&self.session).fd()?;
+        self.descriptor.as_ref().map(AsFd::as_fd)
+    }
+
+    fn cancel(&mut self) {
+        lock(&self.session).cancel();
+    }
+
+    fn takes_several(&self) -> bool {
+        lock(&self.session).takes_several()
+    }
+}
+
+impl Drop for SabotagedSession {
+    fn drop(&mut self) {
+        lock(&self.shared.records).leave(self.key);
+    }
+}

@@ -1,0 +1,237 @@
+//! What the sessions of a sabotaged target share: the records, and connections of the saboteur's own.
+//!
+//! Invariant: when control returns to the stage, no connection of the saboteur's holds a lock that a
+//! session of the case could wait for.
+
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use anchorite_model::sql::Dialect;
+use anchorite_model::{DbError, Level, Product, Rows, TargetInfo};
+
+use super::Sabotage;
+use super::reads::Past;
+use super::records::Records;
+use super::shared_schema::SharedSchema;
+use crate::wait::is_interrupted;
+use crate::{ConnectionId, Reply, Session, SessionOptions, Watcher, read_table, wait_readable};
+
+/// A session of the case: its wrapper and the saboteur use it in turns.
+pub(super) type SharedSession = Arc<Mutex<Box<dyn Session>>>;
+
+/// How long a statement of the saboteur's may be silent before the server is asked whether it waits.
+const SILENCE: Duration = Duration::from_millis(2);
+/// How long it may take altogether.
+const LIMIT: Duration = Duration::from_secs(2);
+/// How long one wait for an answer lasts.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// Everything that belongs to one sabotaged target.
+pub(super) struct Shared {
+    pub sabotage: Sabotage,
+    pub info: TargetInfo,
+    pub levels: Vec<Level>,
+    pub records: Mutex<Records>,
+    /// Reads the committed state.
+    side: Mutex<Option<Aside>>,
+    /// Keeps a snapshot of the beginning of the overlap.
+    pub past: Mutex<Past>,
+    watcher: Mutex<Option<(String, Box<dyn Watcher>)>>,
+    schemas: Mutex<Vec<Weak<SharedSchema>>>,
+}
+
+/// A connection of the saboteur's own.
+pub(super) struct Aside {
+    pub session: Box<dyn Session>,
+    /// The schema that it was opened through, and ends with.
+    home: String,
+    /// The schema that it is in.
+    whereabouts: String,
+}
+
+/// A lock that a panic has poisoned is as good as any other: what it guards is looked at once more.
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(super) fn new(info: TargetInfo, levels: Vec<Level>, sabotage: Sabotage) -> Self {
+        Self {
+            sabotage,
+            info,
+            levels,
+            records: Mutex::default(),
+            side: Mutex::default(),
+            past: Mutex::default(),
+            watcher: Mutex::default(),
+            schemas: Mutex::default(),
+        }
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        Dialect::of(self.info.product)
+    }
+
+    /// Whether an error inside a transaction makes all of it unusable.
+    pub(super) fn errors_abort(&self) -> bool {
+        matches!(self.info.product, Product::Postgres | Product::Cockroach)
+    }
+
+    pub(super) fn add_place(&self, location: &Arc<SharedSchema>) {
+        let mut schemas = lock(&self.schemas);
+        schemas.retain(|location| location.strong_count() > 0);
+        schemas.push(Arc::downgrade(location));
+    }
+
+    /// The schema that this statement moves its session into.
+    pub(super) fn entered_by(&self, sql: &str) -> Option<Arc<SharedSchema>> {
+        let schemas = lock(&self.schemas);
+        let mut alive = schemas.iter().filter_map(Weak::upgrade);
+        alive.find(|location| location.enter.as_deref() == Some(sql))
+    }
+
+    /// A schema is about to be dropped: connections that were opened through it end with it.
+    pub(super) fn remove_schema(&self, name: &str) {
+        let belongs = |aside: &mut Aside| aside.home == name || aside.whereabouts == name;
+        lock(&self.side).take_if(belongs);
+        lock(&self.past).end_if(belongs);
+        lock(&self.watcher).take_if(|(home, _)| home == name);
+    }
+
+    /// Makes `aside` a connection that is in this schema.
+    pub(super) fn bring(
+        &self,
+        aside: &mut Option<Aside>,
+        location: &SharedSchema,
+        level: Option<Level>,
+    ) {
+        if aside.as_ref().is_some_and(|aside| aside.whereabouts == location.name) {
+            return;
+        }
+        let moved = match (aside.as_mut(), &location.enter) {
+            (Some(aside), Some(enter)) => {
+                let session = aside.session.as_mut();
+                let moved = self.execute(location, session, enter).is_ok();
+                location.name.clone_into(&mut aside.whereabouts);
+                moved
+            }
+            _ => false,
+        };
+        if !moved {
+            let options = SessionOptions { name: "saboteur".to_owned(), level, lock_wait: LIMIT };
+            let opened = lock(&location.schema).open(&options).ok();
+            *aside = opened.map(|opened| Aside {
+                session: opened.session,
+                home: location.name.clone(),
+                whereabouts: location.name.clone(),
+            });
+        }
+    }
+
+    /// Asks the committed state; an error if it cannot be asked at once.
+    pub(super) fn ask_committed(&self, location: &SharedSchema, sql: &str) -> Reply {
+        let mut side = lock(&self.side);
+        self.bring(&mut side, location, None);
+        match side.as_mut() {
+            Some(aside) => self.execute(location, aside.session.as_mut(), sql),
+            None => Err(DbError::connection_lost("the saboteur has no connection")),
+        }
+    }
+
+    /// The committed rows of every table; `None` if they cannot be read at once.
+    pub(super) fn committed_state(&self, location: &SharedSchema) -> Option<Vec<(String, Rows)>> {
+        let mut side = lock(&self.side);
+        self.bring(&mut side, location, None);
+        let session = side.as_mut()?.session.as_mut();
+        let mut session = Prompt { shared: self, location, session, reply: None };
+        let tables = lock(&location.schema).tables(&mut session, LIMIT).ok()?;
+        let read = |table: String| {
+            let rows = read_table(&mut session, &location.quote(&table), LIMIT).ok()?;
+            Some((table, rows))
+        };
+        tables.into_iter().map(read).collect()
+    }
+
+    /// Executes a statement that must not wait for a lock: one that does is cancelled.
+    pub(super) fn execute(
+        &self,
+        location: &SharedSchema,
+        session: &mut dyn Session,
+        sql: &str,
+    ) -> Reply {
+        session.submit(sql);
+        let start = Instant::now();
+        let mut cancelled = false;
+        loop {
+            if let Some(reply) = session.poll() {
+                return reply;
+            }
+            let elapsed = start.elapsed();
+            let overdue =
+                elapsed >= LIMIT || is_interrupted() || self.is_waiting(location, session, elapsed);
+            if overdue && !cancelled {
+                session.cancel();
+                cancelled = true;
+            }
+            if elapsed >= LIMIT + LIMIT || (cancelled && is_interrupted()) {
+                return Err(DbError::connection_lost("the saboteur got no answer"));
+            }
+            match session.fd() {
+                Some(fd) => wait_readable(&[fd], SLICE),
+                None => wait_readable(&[], Duration::ZERO),
+            }
+        }
+    }
+
+    fn is_waiting(
+        &self,
+        location: &SharedSchema,
+        session: &dyn Session,
+        silent_for: Duration,
+    ) -> bool {
+        // An engine in this process knows at once.
+        if session.fd().is_some() && silent_for < SILENCE {
+            return false;
+        }
+        let mut watcher = lock(&self.watcher);
+        // Where sessions cannot move, a watcher sees only its own schema.
+        watcher.take_if(|(home, _)| location.enter.is_none() && *home != location.name);
+        if watcher.is_none() {
+            // The schema is locked by whoever lists its tables: then the time limit has to do.
+            let Ok(schema) = location.schema.try_lock() else { return false };
+            *watcher = schema.watcher().ok().map(|watcher| (location.name.clone(), watcher));
+        }
+        let id: ConnectionId = session.id();
+        let waits = watcher.as_mut().map(|(_, watcher)| watcher.waits(&[id], &[id]));
+        matches!(waits, Some(Ok(waits)) if !waits.is_empty())
+    }
+}
+
+/// A session whose statements do not wait, for [`crate::Schema::tables`].
+struct Prompt<'a> {
+    shared: &'a Shared,
+    location: &'a SharedSchema,
+    session: &'a mut dyn Session,
+    reply: Option<Reply>,
+}
+
+impl Session for Prompt<'_> {
+    fn id(&self) -> ConnectionId {
+        self.session.id()
+    }
+
+    fn submit(&mut self, sql: &str) {
+        self.reply = Some(self.shared.execute(self.location, self.session, sql));
+    }
+
+    fn poll(&mut self) -> Option<Reply> {
+        self.reply.take()
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn cancel(&mut self) {}
+}

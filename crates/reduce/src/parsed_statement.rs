@@ -1,0 +1,182 @@
+//! One statement while it is being reduced: its text, and its syntax tree where that can be trusted.
+//!
+//! Idea: the text stays as it was written until an edit changes the tree; then the printed tree is the text.
+//! A tree is trusted when printing it and reading it again gives the same tree. Whatever the parser does
+//! not know (`LOCK IN SHARE MODE`, `PARTITION BY HASH …`) stays text and is reduced by tokens.
+//!
+//! Assumption: a tree that survives printing means the same to the server. Blind spot: what the parser reads and
+//! forgets (comments; hints keep a statement from being parsed at all).
+
+use std::borrow::Cow;
+
+use anchorite_model::StatementKind;
+use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};
+use sqlparser::ast::Statement;
+use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect, SQLiteDialect};
+use sqlparser::parser::Parser;
+
+/// A statement with its tree.
+#[derive(Debug, Clone)]
+pub(crate) struct ParsedStatement {
+    text: String,
+    tree: Option<Box<Statement>>,
+    dialect: Dialect,
+    /// An edit gave a tree that does not survive being printed.
+    broken: bool,
+}
+
+impl ParsedStatement {
+    /// Reads a statement.
+    pub(crate) fn read(text: &str, dialect: Dialect) -> Self {
+        let tree = parse(text, dialect)
+            .filter(|tree| parse(&tree.to_string(), dialect).is_some_and(|again| again == *tree));
+        let tree = tree.filter(|_| !has_hint(text, dialect)).map(Box::new);
+        Self { text: text.to_owned(), tree, dialect, broken: false }
+    }
+
+    /// What goes to the server.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The tree, where there is one.
+    pub(crate) fn tree(&self) -> Option<&Statement> {
+        self.tree.as_deref()
+    }
+
+    /// What it says about tables, also where it says something about their storage that the parser does not know.
+    pub(crate) fn outline(&self) -> Option<Cow<'_, Statement>> {
+        if let Some(tree) = self.tree() {
+            return Some(Cow::Borrowed(tree));
+        }
+        if self.kind() != StatementKind::Ddl || self.dialect != Dialect::Mysql {
+            return None;
+        }
+        let is_storage =
+            |token: &Token<'_>| token.is_word("CLUSTERED") || token.is_word("NONCLUSTERED");
+        let mut logical = self.text.clone();
+        let tokens = self.tokens();
+        if let Some(partition) = tokens.iter().find(|token| token.is_word("PARTITION")) {
+            logical.truncate(partition.start);
+        }
+        // From the end, so that the places of the others stay.
+        let storage = tokens.iter().rev().filter(|token| token.end() <= logical.len());
+        let storage: Vec<_> = storage.filter(|token| is_storage(token)).collect();
+        storage.iter().for_each(|token| logical.replace_range(token.start..token.end(), ""));
+        parse(&logical, self.dialect).map(Cow::Owned)
+    }
+
+    /// Whether it can be asked about.
+    pub(crate) const fn is_sound(&self) -> bool {
+        !self.broken
+    }
+
+    /// What kind of statement it is.
+    pub(crate) fn kind(&self) -> StatementKind {
+        StatementKind::of(&self.text)
+    }
+
+    /// Changes the tree; a statement without one stays as it is.
+    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Statement)) {
+        let Some(tree) = &mut self.tree else { return };
+        let before = tree.clone();
+        change(tree);
+        if *tree != before {
+            self.text = tree.to_string();
+            self.broken = parse(&self.text, self.dialect).as_ref() != Some(tree);
+        }
+    }
+
+    /// Replaces the text.
+    pub(crate) fn rewrite(&mut self, text: &str) {
+        if text != self.text {
+            *self = Self::read(text, self.dialect);
+        }
+    }
+
+    /// The tokens that mean something.
+    pub(crate) fn tokens(&self) -> Vec<Token<'_>> {
+        let tokens = Tokens::new(&self.text, 0, self.dialect).map_while(Result::ok);
+        tokens.filter(Token::is_significant).collect()
+    }
+
+    /// Whether this name stands somewhere in it.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        self.tokens().iter().any(|token| bare(token).eq_ignore_ascii_case(name))
+    }
+
+    /// The family of its language.
+    pub(crate) const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+}
+
+/// A name without its quotes; empty for what is no name.
+pub(crate) fn bare<'a>(token: &Token<'a>) -> &'a str {
+    match token.kind {
+        TokenKind::Word => token.text,
+        TokenKind::QuotedName => &token.text[1..token.text.len() - 1],
+        _ => "",
+    }
+}
+
+fn has_hint(text: &str, dialect: Dialect) -> bool {
+    let mut tokens = Tokens::new(text, 0, dialect).map_while(Result::ok);
+    tokens.any(|token| token.kind == TokenKind::Hint)
+}
+
+fn parse(text: &str, dialect: Dialect) -> Option<Statement> {
+    let parsed = match dialect {
+        Dialect::Mysql => Parser::parse_sql(&MySqlDialect {}, text),
+        Dialect::Postgres => Parser::parse_sql(&PostgreSqlDialect {}, text),
+        Dialect::Sqlite => Parser::parse_sql(&SQLiteDialect {}, text),
+    };
+    let mut statements = parsed.ok()?;
+    let only = statements.pop()?;
+    statements.is_empty().then_some(only)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anchorite_generate::{Recipe, case};
+    use anchorite_model::Product;
+
+    #[test]
+    fn storage_does_not_hide_what_a_table_says() {
+        let sql = "CREATE TABLE t (a INT, PRIMARY KEY (a) NONCLUSTERED, CHECK (a >= 0)) PARTITION BY HASH (a)";
+        let parsed = ParsedStatement::read(sql, Dialect::Mysql);
+        let outline = parsed.outline().expect("an outline");
+        assert_eq!(outline.to_string(), "CREATE TABLE t (a INT, PRIMARY KEY (a), CHECK (a >= 0))");
+    }
+
+    /// What is left as text is reduced by tokens, which is worse; so there should be little of it beside MySQL's
+    /// partitions.
+    #[test]
+    fn most_of_what_is_generated_has_a_tree() {
+        for product in Product::ALL {
+            let recipe = Recipe::new(product);
+            // Far apart, so that they do not share their tables.
+            let cases: Vec<_> = (0..200).map(|at| case(&recipe, 1, at * 100)).collect();
+            let steps = cases.iter().flat_map(|case| case.steps.iter().map(|s| &s.statement));
+            let all: Vec<&str> = cases
+                .iter()
+                .flat_map(|case| &case.setup)
+                .chain(steps)
+                .map(|statement| statement.sql.as_str())
+                .filter(|sql| {
+                    let kind = StatementKind::of(sql);
+                    let selects = matches!(kind, StatementKind::Select { .. });
+                    selects || kind.writes() || kind == StatementKind::Ddl
+                })
+                .collect();
+            let dialect = Dialect::of(product);
+            let texts: Vec<&&str> = all
+                .iter()
+                .filter(|sql| ParsedStatement::read(sql, dialect).tree().is_none())
+                .collect();
+            let share = texts.len() * 100 / all.len();
+            assert!(share < 5, "{product}: {share} % of {}, such as {:?}", all.len(), texts[0]);
+        }
+    }
+}

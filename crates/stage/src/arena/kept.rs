@@ -1,0 +1,197 @@
+//! What is kept between cases: table sets, sessions by level, the watcher, and a session of the arena's own.
+//!
+//! The arena's own session is one connection that resets tables, holds the guard that keeps the server still during a
+//! case, and reads the final state: two round trips per case. Sessions are opened once per level, with
+//! the level read back, and move from set to set.
+//!
+//! Table sets rotate: of those that have the tables of a case, the one that was left longest ago is taken, unless
+//! deleted rows may still be felt there (`purge`); then a further set is made. So there are as many sets as the
+//! speed of the cases asks for.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use anchorite_drivers::{OpenedSession, Session, Target, TargetError, Watcher, await_answer};
+use anchorite_model::{BlockingKnowledge, Case, Level, Run, SessionIndex};
+
+use super::preparation::Preparation;
+use super::purge::Purge;
+use super::serial::{Means, Room};
+use super::set::Set;
+use crate::case_session::CaseSession;
+use crate::open_sessions::{OpenSessions, Watching, level_of, session_options};
+use crate::{RunOptions, StageError};
+
+/// So many sets of the same tables are made without asking whether the oldest one is clean.
+const SETS_MIN: usize = 4;
+/// More table sets than this are never made: then the tables of the oldest are made anew.
+const SETS_MAX: usize = 64;
+
+/// A session that is kept, and the schema that it is in.
+struct KeptSession {
+    opened: OpenedSession,
+    place: String,
+}
+
+/// Everything that outlives a case. The order of the fields is the order of their end: sessions first.
+pub(super) struct Kept {
+    kept_sessions: BTreeMap<Option<Level>, Vec<KeptSession>>,
+    pub own_session: Box<dyn Session>,
+    watching: Option<Watching>,
+    purge: Purge,
+    /// Where serial schedules are performed, once there was one.
+    room: Option<Room>,
+    /// The one that was left longest ago stands first.
+    sets: VecDeque<Set>,
+}
+
+impl Kept {
+    /// Opens a first set and the arena's own session.
+    pub(super) fn open(target: &dyn Target, options: &RunOptions) -> Result<Self, TargetError> {
+        let set = Set::new(target.create_schema()?);
+        let own_session = set.schema.own_session(options.limits.lock_wait)?;
+        let watching = Some(Watching::begin(set.schema.as_ref(), options));
+        let purge = Purge::new(set.upkeep.purge);
+        let sets = VecDeque::from([set]);
+        Ok(Self { kept_sessions: BTreeMap::new(), own_session, watching, purge, room: None, sets })
+    }
+
+    /// The run of a serial schedule; `None` if it has to be played step by step.
+    pub(super) fn perform_serial(
+        &mut self,
+        target: &dyn Target,
+        case: &Case,
+        preparation: &Preparation<'_>,
+        options: &RunOptions,
+    ) -> Result<Option<Run>, StageError> {
+        let own_session = self.own_session.as_mut();
+        let Some(watching) = &self.watching else { return Ok(None) };
+        if !own_session.submit_several(&[]) {
+            return Ok(None);
+        }
+        let room = match &mut self.room {
+            Some(room) => room,
+            None => self.room.insert(Room::open(target, options)?),
+        };
+        let knowledge = watching.knowledge.clone();
+        room.perform(
+            case,
+            preparation,
+            Means { own_session, knowledge, target: target.info(), options },
+        )
+    }
+
+    /// Whether some set can be made ready for the preparation.
+    pub(super) fn can_house(&self, preparation: &Preparation<'_>) -> bool {
+        self.sets.iter().any(|set| set.can_refill(preparation) || set.can_be_made())
+    }
+
+    /// Takes the set that the next case is to use: one that has its tables and is clean; else one whose tables
+    /// are of no use any more; else a new one.
+    pub(super) fn take_set(
+        &mut self,
+        target: &dyn Target,
+        preparation: &Preparation<'_>,
+        options: &RunOptions,
+    ) -> Result<Set, TargetError> {
+        let is_clean =
+            |set: &Set, purge: &Purge| set.can_refill(preparation) && purge.has_passed(set);
+        let find_clean = |kept: &Self| kept.sets.iter().position(|set| is_clean(set, &kept.purge));
+        let mut found = find_clean(self);
+        let waiting = self.sets.iter().filter(|set| set.can_refill(preparation)).count();
+        if found.is_none() && waiting >= SETS_MIN {
+            self.purge.ask(self.own_session.as_mut(), &mut self.sets, options)?;
+            found = find_clean(self);
+        }
+        let found = found.or_else(|| self.sets.iter().position(|set| !set.can_refill(preparation)));
+        if let Some(set) = found.and_then(|at| self.sets.remove(at)) {
+            return Ok(set);
+        }
+        let is_full = self.sets.len() >= SETS_MAX;
+        match self.sets.pop_front_if(|_| is_full) {
+            Some(mut oldest) => {
+                // Somebody keeps the server from tidying up.
+                oldest.distrust();
+                Ok(oldest)
+            }
+            None => Ok(Set::new(target.create_schema()?)),
+        }
+    }
+
+    /// Gives a set back after its case.
+    pub(super) fn return_set(&mut self, set: Set) {
+        self.sets.push_back(set);
+    }
+
+    /// Sessions for the case. Those that are elsewhere are on their way into the set until [`arrive`].
+    pub(super) fn take_cast(
+        &mut self,
+        case: &Case,
+        set: &Set,
+        options: &RunOptions,
+    ) -> Result<(OpenSessions, Vec<SessionIndex>), TargetError> {
+        let mut sessions = Vec::new();
+        let mut moving = Vec::new();
+        for (index, name) in case.sessions.iter().enumerate() {
+            let level = level_of(case, index, options);
+            let mut kept_session = match self.kept_sessions.get_mut(&level).and_then(Vec::pop) {
+                Some(kept_session) => kept_session,
+                None => KeptSession {
+                    opened: set.schema.open(&session_options(name, level, options))?,
+                    place: set.schema.name().to_owned(),
+                },
+            };
+            if let Some(sql) = &set.upkeep.enter
+                && kept_session.place != set.schema.name()
+            {
+                kept_session.opened.session.submit(sql);
+                moving.push(index);
+            }
+            sessions.push(kept_session.opened);
+        }
+        let watching = match self.watching.take() {
+            Some(watching) => watching,
+            None => Watching::begin(set.schema.as_ref(), options),
+        };
+        Ok((OpenSessions { sessions, watching }, moving))
+    }
+
+    /// Takes the sessions and the watcher back after a case.
+    pub(super) fn return_cast(
+        &mut self,
+        run: &Run,
+        case_sessions: Vec<CaseSession>,
+        watcher: Option<Box<dyn Watcher>>,
+        place: &str,
+    ) {
+        // What had to be guessed in one case need not be in the next.
+        let knowledge = match &watcher {
+            Some(watcher) => BlockingKnowledge::Asked(watcher.method()),
+            None => run.blocking.clone(),
+        };
+        self.watching = Some(Watching { watcher, knowledge });
+        // The last one that is given back is taken first: the next case finds the same order.
+        for (case_session, info) in case_sessions.into_iter().zip(&run.sessions).rev() {
+            let level_read_back = info.level_read_back.clone();
+            let opened = OpenedSession { session: case_session.session, level_read_back };
+            let kept_session = KeptSession { opened, place: place.to_owned() };
+            self.kept_sessions.entry(info.level).or_default().push(kept_session);
+        }
+    }
+}
+
+/// Waits until the sessions that are on their way are in the set.
+pub(super) fn arrive(
+    open_sessions: &mut OpenSessions,
+    moving: &[SessionIndex],
+    set: &Set,
+    options: &RunOptions,
+) -> Result<(), TargetError> {
+    let Some(sql) = &set.upkeep.enter else { return Ok(()) };
+    for index in moving {
+        let session = open_sessions.sessions[*index].session.as_mut();
+        await_answer(session, sql, options.limits.housekeeping).map_err(|error| {
+            TargetError::Prepare { target: set.schema.name().to_owned(), reason: error.message }
+        })?;
+    }
+    Ok(())
+}
