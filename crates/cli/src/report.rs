@@ -3,6 +3,7 @@
 //! Idea: the folder that a hunt leaves (`--out DIR`) is read as it lies: `findings/*/finding.json`, and the
 //! summary beside them if there is one. A finding that cannot be read is told, and does not hide the others.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -62,7 +63,8 @@ pub fn run(arguments: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-/// The findings that can be read, with their files: the new ones first, else in the order of their names.
+/// The findings that can be read, with their files: the new ones first, then those that more oracles see, else in the
+/// order of their names.
 fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
     let place = folder.join("findings");
     let failed = |error: std::io::Error| {
@@ -83,7 +85,8 @@ fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
             Err(error) => complain(&error.to_string()),
         }
     }
-    read.sort_by(|(_, a), (_, b)| a.known.cmp(&b.known));
+    let rank = |finding: &Finding| (finding.known.clone(), Reverse(finding.seen_by().len()));
+    read.sort_by_key(|(_, finding)| rank(finding));
     Ok(read.into_iter().unzip())
 }
 

@@ -1,8 +1,8 @@
 //! One case before all oracles.
 
 use anchorite_claims::Claims;
-use anchorite_judge::Oracle;
-use anchorite_model::{Case, Judgement, Level, Run, Signature};
+use anchorite_judge::{Oracle, covers};
+use anchorite_model::{Case, Covers, Judgement, Level, Run, Signature, Stance};
 use anchorite_stage::{Runner, StageError};
 
 /// Who judges, by which promises.
@@ -23,8 +23,17 @@ pub struct Examined {
     pub run: Run,
     /// What each oracle says.
     pub judgements: Vec<Judgement>,
-    /// What was found: the first violation.
-    pub signature: Option<Signature>,
+    /// What their verdicts cover, by their names.
+    pub covers: Vec<(String, Covers)>,
+    /// What was found: every violation, one per oracle at most.
+    pub signatures: Vec<Signature>,
+}
+
+impl Examined {
+    /// What each oracle says, and about what.
+    pub fn stances(&self) -> Vec<Stance<'_>> {
+        self.judgements.iter().map(|said| Stance::of(said, &self.covers)).collect()
+    }
 }
 
 impl Examiner<'_> {
@@ -48,7 +57,12 @@ impl Examiner<'_> {
             .iter()
             .map(|oracle| oracle.judge(&run, self.claims, &mut rehearse))
             .collect::<Result<Vec<_>, _>>()?;
-        let signature = judgements.iter().find_map(|judgement| judgement.signature(self.strict));
-        Ok(Examined { run, judgements, signature })
+        let covers = self.oracles.iter().zip(&judgements).filter_map(|(oracle, said)| {
+            let covers = covers(*oracle, &said.verdict, &run, self.claims)?;
+            Some((said.oracle.clone(), covers))
+        });
+        let covers = covers.collect();
+        let signatures = judgements.iter().filter_map(|said| said.signature(self.strict)).collect();
+        Ok(Examined { run, judgements, covers, signatures })
     }
 }

@@ -11,16 +11,17 @@
 
 use std::time::{Duration, Instant};
 
-use anchorite_claims::ReadPlace;
-use anchorite_model::{Case, Confirmed, Contrast, Finding, Level, Origin, Outcome, Run, Signature};
-use anchorite_model::{ErrorClass, SessionInfo};
-use anchorite_reduce::known::{self, KnownIssue, Sighting};
+use anchorite_model::{
+    Case, Confirmed, Contrast, ErrorClass, Finding, Level, Origin, Outcome, Run, Signature,
+};
+use anchorite_reduce::known::KnownIssue;
 use anchorite_reduce::{
-    Budget, Confirmation, Reduced, Repetitions, Shape, contrast, contrasts, fingerprint, reduce,
+    Budget, Confirmation, Reduced, Repetitions, Shape, contrast, contrasts, reduce,
 };
 use anchorite_report::finding::headline;
 use anchorite_stage::{Runner, StageError};
 
+use crate::naming::{Naming, level_of};
 use crate::{Examined, Examiner};
 
 /// A case that seems to show something.
@@ -123,19 +124,6 @@ pub fn investigate(
     Ok(Investigation::Confirmed { finding: Box::new(finding), shape, questions, complete })
 }
 
-/// The name of the known issue that a run looks like before it is reduced.
-pub fn looks_like(run: &Run, signature: &Signature, known: &[KnownIssue]) -> Option<String> {
-    let shape = Shape::of(run, true);
-    let sighting = Sighting {
-        target: &run.target,
-        level: level_of(run),
-        signature,
-        fingerprint: "",
-        shape: &shape,
-    };
-    known::matching(known, &sighting).map(|issue| issue.name.clone())
-}
-
 /// Runs a case as often as asked. What it shows first is what is wanted, if nothing was yet. The last run
 /// that showed it comes along.
 fn confirm(
@@ -151,9 +139,9 @@ fn confirm(
     while repetitions.wants_more() {
         let tried = examiner.examine(fresh, case, level)?;
         if wanted.is_none() {
-            wanted.clone_from(&tried.signature);
+            *wanted = tried.signatures.first().cloned();
         }
-        let shown = wanted.as_ref().is_some_and(|wanted| shows(examiner, &tried, wanted));
+        let shown = wanted.as_ref().is_some_and(|wanted| shows(&tried, wanted));
         repetitions.note(shown);
         if shown {
             last = Some(tried);
@@ -163,9 +151,8 @@ fn confirm(
 }
 
 /// Whether one of the oracles says this.
-fn shows(examiner: &Examiner<'_>, tried: &Examined, wanted: &Signature) -> bool {
-    let mut signatures = tried.judgements.iter().filter_map(|j| j.signature(examiner.strict));
-    signatures.any(|signature| signature == *wanted)
+fn shows(tried: &Examined, wanted: &Signature) -> bool {
+    tried.signatures.contains(wanted)
 }
 
 /// How many statements failed for no reason that has to do with transactions.
@@ -188,10 +175,7 @@ struct Question<'a> {
 impl Question<'_> {
     fn ask(&self, runner: &mut dyn Runner, case: &Case) -> Result<bool, StageError> {
         match self.examiner.examine(runner, case, self.level) {
-            Ok(tried) => {
-                Ok(nonsense(&tried.run) <= self.nonsense
-                    && shows(self.examiner, &tried, &self.wanted))
-            }
+            Ok(tried) => Ok(nonsense(&tried.run) <= self.nonsense && shows(&tried, &self.wanted)),
             // A setup that does not work is an answer: not this way.
             Err(StageError::Setup { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -252,7 +236,7 @@ impl Question<'_> {
                     Err(StageError::Setup { .. }) => continue,
                     Err(error) => return Err(error),
                 };
-            if nonsense(&tried.run) <= self.nonsense && tried.signature.is_none() {
+            if nonsense(&tried.run) <= self.nonsense && tried.signatures.is_empty() {
                 let outcome = contrast::told(run, &tried.run);
                 told.push(Contrast { change: variant.change, outcome });
             }
@@ -268,47 +252,30 @@ impl Question<'_> {
         contrast: Vec<Contrast>,
         known: &[KnownIssue],
     ) -> (Finding, Shape) {
-        let level = level_of(&tried.run);
-        // Only the final-state oracle leaves reads alone, and only where the level does.
-        let serial_reads = level.is_some_and(|level| {
-            let writes = self.examiner.claims.writes(&tried.run.target, level);
-            writes.is_none_or(|writes| writes.claims.reads != ReadPlace::Free)
-        });
-        let takes_snapshots = level.is_some_and(|level| level > Level::ReadCommitted);
-        let with_reads = serial_reads || takes_snapshots || self.wanted.oracle != "final-state";
-        let shape = Shape::of(&tried.run, with_reads);
-        // Two names of one level do not make two findings of one cause.
-        let same = |level: Level| self.examiner.claims.level(level).and_then(|said| said.same_as);
-        let fingerprint =
-            fingerprint(&shape, &self.wanted, level.map(|level| same(level).unwrap_or(level)));
-        let sighting = Sighting {
-            target: &tried.run.target,
-            level,
-            signature: &self.wanted,
-            fingerprint: &fingerprint,
-            shape: &shape,
-        };
-        let known = known::matching(known, &sighting).map(|issue| issue.name.clone());
+        let naming = Naming::new(self.examiner, &tried, &self.wanted, known);
         let finding = Finding {
-            known,
-            fingerprint,
+            fingerprint: naming.fingerprint,
+            witnesses: naming.witnesses,
+            alike: naming.alike,
+            known: naming.known,
             title: headline(&tried.run, &self.wanted, &tried.judgements),
             on: suspect.on.to_owned(),
             signature: self.wanted.clone(),
             origin: suspect.origin.clone(),
             original: suspect.case.clone(),
-            claim: self.claim(&tried.run, level),
+            claim: self.claim(&tried.run),
             run: tried.run,
             judgements: tried.judgements,
+            covers: tried.covers,
             confirmed,
             contrast,
         };
-        (finding, shape)
+        (finding, naming.shape)
     }
 
     /// What is promised, and which exceptions were considered.
-    fn claim(&self, run: &Run, level: Option<Level>) -> Vec<String> {
-        let Some(level) = level else { return Vec::new() };
+    fn claim(&self, run: &Run) -> Vec<String> {
+        let Some(level) = level_of(run) else { return Vec::new() };
         let said = self.examiner.claims.level(level);
         let mut sentences: Vec<String> =
             said.iter().map(|said| format!("{level}: {} ({})", said.says, said.url)).collect();
@@ -325,12 +292,4 @@ impl Question<'_> {
         }
         sentences
     }
-}
-
-/// The level that the sessions really ran at, if it is one.
-fn level_of(run: &Run) -> Option<Level> {
-    let level = |session: &SessionInfo| session.level.or_else(|| session.effective_level());
-    let mut levels = run.sessions.iter().map(level);
-    let first = levels.next()??;
-    levels.all(|level| level == Some(first)).then_some(first)
 }

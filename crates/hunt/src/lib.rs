@@ -1,7 +1,7 @@
 //! The loop that ties the stages together.
 //!
 //! * [`alert`]: a run that lost a connection is no answer.
-//! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named.
+//! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named; `naming`: by which names.
 //! * [`mod@learn`]: what a target rejects, so that the generator leaves it out.
 //! * [`selftest`]: faults are planted, and the oracles have to find them.
 //! * [`examiner`]: one case is run once and judged by every oracle that was asked for.
@@ -18,6 +18,7 @@ pub mod examiner;
 pub mod finding;
 pub mod hash;
 pub mod learn;
+mod naming;
 pub mod plan;
 pub mod retrial;
 pub mod selftest;

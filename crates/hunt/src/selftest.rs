@@ -250,14 +250,16 @@ impl SelfTest<'_> {
                 baseline.words = name.unwrap_or_else(|| session.level_read_back.clone());
             }
             let tried = self.examiner().judge(&mut runner, run)?;
-            let is_known = match &tried.signature {
-                Some(signature) => self.is_known(&mut runner, case, signature)?,
-                None => false,
-            };
+            let mut known = Vec::new();
+            for signature in &tried.signatures {
+                if self.is_known(&mut runner, case, signature)? {
+                    known.push(signature.oracle.clone());
+                }
+            }
             // What is a violation already would be found for another reason than the sabotage.
-            baseline.shown.push(tried.signature.is_none().then_some(shown));
+            baseline.shown.push(tried.signatures.is_empty().then_some(shown));
             for (line, judgement) in baseline.honest.iter_mut().zip(tried.judgements) {
-                line.note(number, judgement.verdict, is_known);
+                line.note(number, judgement.verdict, known.contains(&judgement.oracle));
             }
         }
         Ok(baseline)

@@ -1,7 +1,7 @@
 //! What a campaign counts.
 //!
 //! Idea: a hunt that finds nothing must be able to show that it looked: how often sessions really met
-//! (blocked, aborted, in how many different ways), and what the oracles said in all four values.
+//! (blocked, aborted, in how many different ways), and what each oracle said in all four values.
 //!
 //! A *conflict shape* is who waited for whom with which kinds of statements, and which kinds failed how,
 //! as a hash. Their number says how varied the meetings were, not how many there were.
@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anchorite_judge::fate::{End, ends};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Blocker, ErrorClass, HuntSummary, Outcome, Run, Verdict, VerdictCounts};
+use anchorite_model::{
+    Blocker, ErrorClass, HuntSummary, Outcome, Run, Verdict, VerdictCounts, disagreements, worst,
+};
 use anchorite_store::Counts;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,9 @@ use crate::hash::Fnv;
 const REASONS_MAX: usize = 40;
 /// More shapes than this are not told apart any more.
 const SHAPES_MAX: usize = 100_000;
+
+/// Whose verdicts they are where a journal's line does not say it: the only oracle that there was then.
+const FIRST_ORACLE: &str = "final-state";
 
 /// What was counted. Small enough for a line of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +49,12 @@ pub struct Tally {
     pub blocked: u64,
     /// Deadlocks.
     pub deadlocks: u64,
-    /// What the oracles said.
+    /// What was said about the cases, each counted by its worst verdict.
     pub verdicts: VerdictCounts,
+    /// What each oracle said.
+    pub by_oracle: BTreeMap<String, VerdictCounts>,
+    /// Cases in which oracles contradict each other.
+    pub disagreements: u64,
     /// Which documented exceptions explained what was allowed.
     pub exceptions: BTreeMap<String, u64>,
     /// Why something was undecided.
@@ -64,10 +73,16 @@ impl Tally {
     /// Counts a case; with `strict`, documented exceptions are violations.
     pub fn count(&mut self, tried: &Examined, strict: bool) {
         self.count_run(&tried.run);
-        for judgement in &tried.judgements {
-            let verdict = judgement.verdict.clone();
-            let verdict = if strict { verdict.strictly() } else { verdict };
-            self.verdicts.count(&verdict);
+        let stances = tried.stances();
+        let said = |verdict: &Verdict| match strict {
+            true => verdict.clone().strictly(),
+            false => verdict.clone(),
+        };
+        worst(&stances).iter().for_each(|verdict| self.verdicts.count(&said(verdict)));
+        self.disagreements += u64::from(!disagreements(&stances, strict).is_empty());
+        for stance in stances {
+            let verdict = said(stance.verdict);
+            self.by_oracle.entry(stance.oracle.to_owned()).or_default().count(&verdict);
             match &verdict {
                 Verdict::Pass | Verdict::Violation { .. } => {}
                 Verdict::Allowed { exception, .. } => raise(&mut self.exceptions, exception, 1),
@@ -124,16 +139,20 @@ impl Tally {
             (&mut self.commits, other.commits),
             (&mut self.blocked, other.blocked),
             (&mut self.deadlocks, other.deadlocks),
-            (&mut self.verdicts.pass, other.verdicts.pass),
-            (&mut self.verdicts.violation, other.verdicts.violation),
-            (&mut self.verdicts.allowed, other.verdicts.allowed),
-            (&mut self.verdicts.undecided, other.verdicts.undecided),
+            (&mut self.disagreements, other.disagreements),
             (&mut self.rejected, other.rejected),
             (&mut self.lost_connections, other.lost_connections),
             (&mut self.hung, other.hung),
         ];
         for (sum, more) in sums {
             *sum += more;
+        }
+        self.verdicts.add(&other.verdicts);
+        if other.by_oracle.is_empty() && other.verdicts.total() > 0 {
+            self.by_oracle.entry(FIRST_ORACLE.to_owned()).or_default().add(&other.verdicts);
+        }
+        for (oracle, counts) in &other.by_oracle {
+            self.by_oracle.entry(oracle.clone()).or_default().add(counts);
         }
         for (map, more) in
             [(&mut self.aborts, &other.aborts), (&mut self.failures, &other.failures)]
@@ -165,6 +184,8 @@ impl Tally {
         summary.aborts.clone_from(&self.aborts);
         summary.conflict_shapes = self.shapes.len() as u64;
         summary.verdicts = self.verdicts;
+        summary.by_oracle.clone_from(&self.by_oracle);
+        summary.disagreements = self.disagreements;
         summary.allowed_by.clone_from(&self.exceptions);
         summary.undecided_because.clone_from(&self.reasons);
     }

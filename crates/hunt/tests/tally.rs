@@ -1,8 +1,8 @@
-//! What is counted follows `--strict`: then nothing is allowed.
+//! What is counted: by oracle, with their disagreements; with `--strict` nothing is allowed.
 
 use anchorite_drivers::open;
 use anchorite_hunt::{Examined, Tally};
-use anchorite_model::{Case, Judgement, Verdict};
+use anchorite_model::{Case, Covers, HuntSummary, Judgement, Verdict, VerdictCounts};
 use anchorite_stage::{RunOptions, run_case};
 
 #[test]
@@ -15,7 +15,8 @@ fn a_strict_hunt_counts_documented_exceptions_as_violations() {
         because: vec!["the manual says so".to_owned()],
     };
     let judgement = Judgement { oracle: "final-state".to_owned(), verdict, expected: Vec::new() };
-    let tried = Examined { run, judgements: vec![judgement], signature: None };
+    let judgements = vec![judgement];
+    let tried = Examined { run, judgements, covers: Vec::new(), signatures: Vec::new() };
     let (mut usual, mut strict) = (Tally::default(), Tally::default());
     usual.count(&tried, false);
     strict.count(&tried, true);
@@ -23,4 +24,58 @@ fn a_strict_hunt_counts_documented_exceptions_as_violations() {
     assert_eq!(usual.exceptions["no-gap-locks"], 1);
     assert_eq!((strict.verdicts.allowed, strict.verdicts.violation), (0, 1));
     assert!(strict.exceptions.is_empty(), "{:?}", strict.exceptions);
+}
+
+fn said(oracle: &str, verdict: Verdict) -> Judgement {
+    Judgement { oracle: oracle.to_owned(), verdict, expected: Vec::new() }
+}
+
+#[test]
+fn each_oracle_is_counted_and_so_are_disagreements() {
+    let target = open("sqlite").expect("SQLite is built in");
+    let case = Case::parse("x", "/* t1 */ SELECT 1;").expect("a case");
+    let run = run_case(target.as_ref(), &case, &RunOptions::default()).expect("it runs");
+    let violation = Verdict::Violation { anomaly: "P4".to_owned(), because: Vec::new() };
+    let mut tried = Examined {
+        run,
+        judgements: vec![
+            said("final-state", Verdict::Pass),
+            said("damage", Verdict::Pass),
+            said("differential", violation),
+        ],
+        covers: vec![
+            ("final-state".to_owned(), Covers::WritesAndReads),
+            ("differential".to_owned(), Covers::Writes),
+        ],
+        signatures: Vec::new(),
+    };
+    let mut tally = Tally::default();
+    tally.count(&tried, false);
+    tried.covers[1].0 = "damage".to_owned();
+    tally.count(&tried, false);
+    let counts = |pass, violation| VerdictCounts { pass, violation, ..VerdictCounts::default() };
+    assert_eq!(tally.verdicts, counts(0, 2), "a case counts once, by its worst verdict");
+    assert_eq!(tally.by_oracle["final-state"], counts(2, 0));
+    assert_eq!(tally.by_oracle["differential"], counts(0, 2));
+    assert_eq!(tally.disagreements, 1, "the second time they look at different things");
+    let mut summary = HuntSummary::default();
+    tally.fill(&mut summary);
+    assert_eq!((&summary.by_oracle, summary.disagreements), (&tally.by_oracle, 1));
+}
+
+#[test]
+fn lines_of_the_last_release_count_for_the_oracle_that_it_had() {
+    let old = r#"{"cases":41,"verdicts":{"pass":39,"violation":0,"allowed":1,"undecided":1}}"#;
+    let old: Tally = serde_json::from_str(old).expect("a line");
+    let said = VerdictCounts { pass: 1, violation: 1, ..VerdictCounts::default() };
+    let by_oracle = [("damage".to_owned(), said), ("final-state".to_owned(), said)];
+    let new = Tally { verdicts: said, by_oracle: by_oracle.into(), ..Tally::default() };
+    let mut sum = Tally::default();
+    [&old, &new, &old].into_iter().for_each(|line| sum.add(line));
+    assert_eq!(sum.verdicts.total(), 84);
+    assert_eq!(sum.by_oracle["final-state"].total(), 84);
+    assert_eq!(sum.by_oracle["damage"], said);
+    let again: Tally =
+        serde_json::from_value(serde_json::to_value(&sum).expect("data")).expect("it");
+    assert_eq!(again, sum);
 }

@@ -5,37 +5,10 @@
 //! each verdict.
 
 use anchorite_claims::{Claims, ReadPlace};
-use anchorite_model::{Run, Verdict};
+use anchorite_model::{Covers, Run, Verdict};
 
 use crate::Oracle;
 use crate::compare::level_of;
-
-/// What an oracle has looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Covers {
-    /// What was written, and the counts of the writes.
-    Writes,
-    /// That, and what was read.
-    WritesAndReads,
-}
-
-impl Covers {
-    /// The words of the JSON form.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Writes => "writes",
-            Self::WritesAndReads => "writes and reads",
-        }
-    }
-
-    /// The words behind a verdict.
-    pub const fn told(self) -> &'static str {
-        match self {
-            Self::Writes => "writes; reads are not judged at this level",
-            Self::WritesAndReads => "writes and reads",
-        }
-    }
-}
 
 /// What the oracle's verdict on this run is about; `None` where it did not come to one.
 pub fn covers(oracle: Oracle, verdict: &Verdict, run: &Run, claims: &Claims) -> Option<Covers> {

@@ -32,7 +32,7 @@ mod token;
 pub use classic::{Observed, observed};
 pub use compare::{Comparison, HeaderError, compare, is_measured_on, level_of, readable};
 pub use condition::{Condition, Fact, StepFact};
-pub use coverage::{Covers, covers};
+pub use coverage::covers;
 pub use header::{ConditionError, shows};
 pub use measured::{Agreement, Measured, Place, Remark, Seen, Versions, remarks};
 pub use oracle::{Oracle, UnknownOracle};

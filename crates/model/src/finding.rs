@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Case, Judgement, Product, Run, Signature};
+use crate::{
+    Case, Covers, Disagreement, Judgement, Product, Run, Signature, Stance, disagreements,
+};
 
 /// A confirmed violation in its smallest form, complete in itself: it can be shown and replayed without
 /// the generator that made it.
@@ -18,6 +20,13 @@ pub struct Finding {
     pub on: String,
     /// What was found by whom.
     pub signature: Signature,
+    /// The oracles that see it, the one of the signature first; empty in files of earlier releases, which had one.
+    #[serde(default)]
+    pub witnesses: Vec<String>,
+    /// What other oracles' findings of the same cause are called: their fingerprints for the reduced run, and what the
+    /// fingerprint is apart from the oracle.
+    #[serde(default)]
+    pub alike: Vec<String>,
     /// The name of the known issue that it is, if it is one.
     pub known: Option<String>,
     /// Where the case came from.
@@ -28,6 +37,9 @@ pub struct Finding {
     pub run: Run,
     /// What all oracles say about that run.
     pub judgements: Vec<Judgement>,
+    /// What their verdicts cover, by their names; empty in files of earlier releases.
+    #[serde(default)]
+    pub covers: Vec<(String, Covers)>,
     /// How often the reduced case showed the finding again.
     pub confirmed: Confirmed,
     /// The nearest variants that do not show it.
@@ -37,6 +49,47 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The oracles that see it, at least its own.
+    pub fn seen_by(&self) -> Vec<&str> {
+        let own = self.signature.oracle.as_str();
+        let others = self.witnesses.iter().map(String::as_str).filter(|name| *name != own);
+        std::iter::once(own).chain(others).collect()
+    }
+
+    /// Adds oracles that see it, too; says whether there is a new one among them.
+    pub fn witnessed(&mut self, names: &[String]) -> bool {
+        let mut all: Vec<String> = self.seen_by().into_iter().map(str::to_owned).collect();
+        let before = all.len();
+        for name in names {
+            if !all.contains(name) {
+                all.push(name.clone());
+            }
+        }
+        let is_new = all.len() > before;
+        self.witnesses = all;
+        is_new
+    }
+
+    /// Whether another oracle's finding is of the same cause. Two findings of one oracle are told apart by their
+    /// fingerprints alone.
+    pub fn explains(&self, other: &Self) -> bool {
+        let names = |finding: &Self| {
+            let own = std::iter::once(finding.fingerprint.clone());
+            own.chain(finding.alike.iter().cloned()).collect::<Vec<_>>()
+        };
+        let ours = names(self);
+        self.signature.oracle != other.signature.oracle
+            && (names(other).iter().any(|name| ours.contains(name))
+                || self.known.is_some() && self.known == other.known)
+    }
+
+    /// Where the oracles contradict each other about the reduced run.
+    pub fn disagreements(&self) -> Vec<Disagreement<'_>> {
+        let said = self.judgements.iter().map(|judgement| Stance::of(judgement, &self.covers));
+        // A documented exception is a finding only in the strict sense.
+        disagreements(&said.collect::<Vec<_>>(), self.signature.exception.is_some())
+    }
+
     /// The reduced case as a file that shows the finding without any option.
     pub fn reduced_case(&self) -> Case {
         self.as_it_ran(&self.run.case)

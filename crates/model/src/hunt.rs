@@ -1,8 +1,8 @@
 //! What a hunt did and found: counted while it runs, shown and saved at its end.
 //!
 //! Idea: everything that a reader needs in order to judge whether "nothing was found" means something:
-//! how much ran, how much of it conflicted, what the oracles said in all four values, and why they
-//! abstained. Counters can be added up, so each worker may keep its own ([`HuntSummary::add`]).
+//! how much ran, how much of it conflicted, what each oracle said in all four values, where they contradict each other,
+//! and why they abstained.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,12 @@ pub struct HuntSummary {
     pub aborts: BTreeMap<ErrorClass, u64>,
     /// Distinct shapes of conflict (who reads and writes what of whom) that were seen.
     pub conflict_shapes: u64,
-    /// What the oracles said.
+    /// What was said about the cases: each counts once, by its worst verdict ([`crate::worst`]).
     pub verdicts: VerdictCounts,
+    /// What each oracle said.
+    pub by_oracle: BTreeMap<String, VerdictCounts>,
+    /// Cases in which oracles contradict each other ([`crate::disagreements`]).
+    pub disagreements: u64,
     /// How often each documented exception excused something.
     pub allowed_by: BTreeMap<String, u64>,
     /// Why oracles abstained, and how often.
@@ -47,7 +51,9 @@ pub struct HuntSummary {
     pub flaky: u64,
     /// Suspected violations that nobody has looked at yet.
     pub waiting: u64,
-    /// What was confirmed, the known issues among it too.
+    /// Suspected violations that are hits of findings: one per case and oracle.
+    pub confirmed: u64,
+    /// What was confirmed, the known issues among it too; what more oracles see stands higher.
     pub findings: Vec<FindingLine>,
     /// Known issues of these targets that no case showed although their own case was run.
     pub known_gone: Vec<String>,
@@ -107,6 +113,9 @@ pub struct FindingLine {
     pub statements: u64,
     /// How many cases showed it.
     pub hits: u64,
+    /// The oracles that see it, the one of the signature first; empty where an earlier release wrote it down.
+    #[serde(default)]
+    pub witnesses: Vec<String>,
     /// The known issue that it is, if it is one.
     pub known: Option<String>,
     /// Its report, or the reduced case where no folder was asked for; relative to the working folder.
@@ -125,6 +134,14 @@ impl VerdictCounts {
         *counter += 1;
     }
 
+    /// Adds what somebody else counted.
+    pub const fn add(&mut self, other: &Self) {
+        self.pass += other.pass;
+        self.violation += other.violation;
+        self.allowed += other.allowed;
+        self.undecided += other.undecided;
+    }
+
     /// All of them.
     pub const fn total(&self) -> u64 {
         self.pass + self.violation + self.allowed + self.undecided
@@ -132,40 +149,6 @@ impl VerdictCounts {
 }
 
 impl HuntSummary {
-    /// Counts a verdict, with what excused it or why there is none.
-    pub fn count(&mut self, verdict: &Verdict) {
-        self.verdicts.count(verdict);
-        match verdict {
-            Verdict::Allowed { exception, .. } => {
-                *self.allowed_by.entry(exception.clone()).or_default() += 1;
-            }
-            Verdict::Undecided { reason } => {
-                *self.undecided_because.entry(reason.clone()).or_default() += 1;
-            }
-            Verdict::Pass | Verdict::Violation { .. } => {}
-        }
-    }
-
-    /// Adds the counters of another worker. Findings, places and what concerns the hunt as a whole are its
-    /// owner's.
-    pub fn add(&mut self, other: &Self) {
-        self.cases += other.cases;
-        self.statements += other.statements;
-        self.blocked += other.blocked;
-        self.deadlocks += other.deadlocks;
-        self.commits += other.commits;
-        self.flaky += other.flaky;
-        self.servers_lost += other.servers_lost;
-        self.servers_stopped += other.servers_stopped;
-        self.verdicts.pass += other.verdicts.pass;
-        self.verdicts.violation += other.verdicts.violation;
-        self.verdicts.allowed += other.verdicts.allowed;
-        self.verdicts.undecided += other.verdicts.undecided;
-        add_up(&mut self.aborts, &other.aborts);
-        add_up(&mut self.allowed_by, &other.allowed_by);
-        add_up(&mut self.undecided_because, &other.undecided_because);
-    }
-
     /// Findings that are no known issues.
     pub fn new_findings(&self) -> impl Iterator<Item = &FindingLine> {
         self.findings.iter().filter(|finding| finding.known.is_none())
@@ -184,8 +167,12 @@ impl HuntSummary {
 
     /// Violations that are neither part of a finding, nor flaky, nor waiting: they were only counted.
     pub fn only_counted(&self) -> u64 {
-        let hits: u64 = self.findings.iter().map(|line| line.hits).sum();
-        self.verdicts.violation.saturating_sub(hits + self.flaky + self.waiting)
+        let (seen, confirmed) = match self.by_oracle.is_empty() {
+            false => (self.by_oracle.values().map(|counts| counts.violation).sum(), self.confirmed),
+            // Written by an earlier release, which had one oracle.
+            true => (self.verdicts.violation, self.findings.iter().map(|line| line.hits).sum()),
+        };
+        u64::saturating_sub(seen, confirmed + self.flaky + self.waiting)
     }
 
     /// Cases per second.
@@ -197,28 +184,17 @@ impl HuntSummary {
     }
 }
 
-fn add_up<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
-    for (key, count) in more {
-        *sums.entry(key.clone()).or_default() += count;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn workers_add_up_and_reasons_are_kept() {
-        let mut worker = HuntSummary { cases: 2, elapsed_ms: 500, ..HuntSummary::default() };
-        worker.count(&Verdict::Pass);
-        worker.count(&Verdict::Undecided { reason: "DDL".to_owned() });
-        worker.aborts.insert(ErrorClass::Deadlock, 1);
-        let mut all = HuntSummary { elapsed_ms: 1000, ..HuntSummary::default() };
-        all.add(&worker);
-        all.add(&worker);
-        assert_eq!((all.cases, all.verdicts.total()), (4, 4));
-        assert_eq!(all.undecided_because["DDL"], 2);
-        assert_eq!(all.aborts[&ErrorClass::Deadlock], 2);
-        assert!((all.cases_per_second() - 4.0).abs() < 1e-9);
+    fn what_was_only_counted_is_counted_per_oracle() {
+        let counts = |violation| VerdictCounts { violation, ..VerdictCounts::default() };
+        let earlier = HuntSummary { verdicts: counts(9), flaky: 2, ..HuntSummary::default() };
+        assert_eq!(earlier.only_counted(), 7, "one oracle: a violation is a case");
+        let by_oracle = BTreeMap::from([("a".to_owned(), counts(9)), ("b".to_owned(), counts(4))]);
+        let now = HuntSummary { by_oracle, confirmed: 5, waiting: 1, ..earlier };
+        assert_eq!(now.only_counted(), 5, "a case may be a violation for two oracles");
     }
 }

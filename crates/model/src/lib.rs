@@ -7,6 +7,7 @@
 //! printed here too, because a case *is* its text.
 
 pub mod case;
+pub mod disagreement;
 pub mod finding;
 pub mod hunt;
 pub mod level;
@@ -19,6 +20,7 @@ pub mod value;
 pub mod verdict;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
+pub use disagreement::{Covers, Disagreement, Stance, disagreements, worst};
 pub use finding::{Confirmed, Contrast, Finding, Origin};
 pub use hunt::{BARREN, FindingLine, HuntPlace, HuntSummary, VerdictCounts};
 pub use level::Level;

@@ -24,6 +24,6 @@ mod syntax;
 
 pub use confirm::{Confirmation, Repetitions};
 pub use contrast::{Variant, contrasts};
-pub use fingerprint::{Shape, fingerprint};
+pub use fingerprint::{Shape, cause, fingerprint};
 pub use passes::reduce;
 pub use search::{Budget, Reduced};

@@ -15,7 +15,7 @@ use anchorite_model::{Case, Ending, Rows, Run, Verdict};
 use crate::blame::blame_of_verdicts;
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
 use crate::markup::{code, fenced, link, plain};
-use crate::opinion::{Opinion, observed_told, remark_told};
+use crate::opinion::{Opinion, disagreement_told, observed_told, remark_told};
 use crate::result::{blocking_label, level_groups, level_label, session_names};
 use crate::story::{Item, Tone, answer_items, error_items, never_answered, tell};
 use crate::summary::summary;
@@ -191,6 +191,9 @@ fn verdicts(result: &RunResult, out: &mut String) {
         let space = if covers.is_empty() { "" } else { " " };
         *out += &format!("- {}: {word}{colon}{}{space}{covers}\n", plain(oracle), plain(what));
         because.iter().for_each(|sentence| *out += &format!("  - {}\n", plain(sentence)));
+    }
+    for disagreement in result.disagreements() {
+        *out += &format!("\n{}.\n", plain(&disagreement_told(&disagreement)));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use anchorite_claims::Promise;
 use anchorite_judge::{Agreement, Observed, Remark};
-use anchorite_model::Verdict;
+use anchorite_model::{Disagreement, Verdict};
 
 use crate::RunResult;
 use crate::escape::visible;
@@ -42,6 +42,22 @@ impl<'a> Opinion<'a> {
             }
         }
     }
+}
+
+/// Two oracles that cannot both be right: what each says, and about what.
+pub(crate) fn disagreement_told(disagreement: &Disagreement<'_>) -> String {
+    let Disagreement { violation, pass } = disagreement;
+    let what = match violation.verdict {
+        Verdict::Violation { anomaly, .. } => anomaly.as_str(),
+        Verdict::Allowed { exception, .. } => exception.as_str(),
+        Verdict::Pass | Verdict::Undecided { .. } => "",
+    };
+    let covers = pass.covers.map_or("the same", |covers| covers.name());
+    format!(
+        "{} and {} disagree: {} says violation ({what}), and {} has looked at the same ({covers}) and found everything \
+         as promised. One of them is wrong, or has a blind spot",
+        violation.oracle, pass.oracle, violation.oracle, pass.oracle
+    )
 }
 
 /// `P4 (lost update): possible at this level, as documented: https://…`
@@ -90,6 +106,10 @@ impl Page {
             let gap = " ".repeat(widest - width(&oracle) + INDENT);
             self.indented(ink, &format!("{oracle}{gap}{told}"), out);
             self.sentences(because, out);
+        }
+        for disagreement in result.disagreements() {
+            let told = format!("{}.", disagreement_told(&disagreement));
+            self.indented(Ink::Warning, &visible(&told), out);
         }
     }
 

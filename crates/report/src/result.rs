@@ -5,9 +5,10 @@
 
 use std::time::Duration;
 
-use anchorite_judge::{Agreement, Comparison, Covers, Observed};
+use anchorite_judge::{Agreement, Comparison, Observed};
 use anchorite_model::{
-    Blocker, BlockingKnowledge, Ending, Level, Run, SessionIndex, TargetInfo, Verdict,
+    Blocker, BlockingKnowledge, Covers, Disagreement, Ending, Level, Run, SessionIndex, Stance,
+    TargetInfo, Verdict, disagreements,
 };
 
 /// A run with all that is said about it: what a report is made of.
@@ -41,6 +42,15 @@ impl RunResult {
     /// What the oracle of this name has looked at.
     pub fn covered_by(&self, oracle: &str) -> Option<Covers> {
         self.covers.iter().find(|(name, _)| name == oracle).map(|(_, covers)| *covers)
+    }
+
+    /// Where the oracles contradict each other.
+    pub fn disagreements(&self) -> Vec<Disagreement<'_>> {
+        let stances = self.verdicts.iter().map(|(oracle, verdict)| {
+            let covers = self.covered_by(oracle);
+            Stance { oracle, verdict, covers }
+        });
+        disagreements(&stances.collect::<Vec<_>>(), false)
     }
 
     /// Whether there is a violation that the case does not announce.

@@ -13,8 +13,24 @@ use crate::{StoreError, atomic};
 /// A report that goes beside a finding: its file name and its text.
 pub type Page = (String, String);
 
+/// Makes the reports of a finding.
+pub type Pages<'a> = &'a dyn Fn(&Finding) -> Vec<Page>;
+
+/// Where a finding was put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filed {
+    /// The finding that it is, or that it is a hit of.
+    pub fingerprint: String,
+    /// Whether it is the first.
+    pub is_new: bool,
+    /// Whether it was found before, but not by this oracle.
+    pub has_new_witness: bool,
+}
+
 /// The file to run a finding again with.
 const REDUCED: &str = "reduced.case";
+/// The finding itself, for programs.
+const FINDING: &str = "finding.json";
 
 #[derive(Serialize)]
 struct Written<'a> {
@@ -23,10 +39,18 @@ struct Written<'a> {
     finding: &'a Finding,
 }
 
+/// A finding in the folder, and how often it was hit.
+#[derive(Debug)]
+struct Listed {
+    finding: Finding,
+    folder: PathBuf,
+    hits: u64,
+}
+
 /// The findings of a folder, by fingerprint.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    listed: BTreeMap<String, FindingLine>,
+    listed: BTreeMap<String, Listed>,
 }
 
 impl Findings {
@@ -35,32 +59,40 @@ impl Findings {
         let mut findings = Self::default();
         for entry in fs::read_dir(folder).map_err(StoreError::io("list", folder))? {
             let path = entry.map_err(StoreError::io("list", folder))?.path();
-            let finding = read_json::<Finding>(&path.join("finding.json"))?;
-            findings.list(&finding, path);
+            let finding = read_json::<Finding>(&path.join(FINDING))?;
+            findings.list(finding, path);
         }
         Ok(findings)
     }
 
-    /// Writes one, if it is the first of its fingerprint; says whether it was.
+    /// Writes one, if it is the first of its kind. If an earlier one explains it, the oracles that see it are added to
+    /// that one's witnesses.
     pub(crate) fn write(
         &mut self,
         folder: &Path,
         finding: &Finding,
-        pages: &[Page],
-    ) -> Result<bool, StoreError> {
-        if self.listed.contains_key(&finding.fingerprint) {
-            return Ok(false);
+        pages: Pages<'_>,
+    ) -> Result<Filed, StoreError> {
+        let by_name = |name: &&String| self.listed.contains_key(*name);
+        let mut explained = self.listed.iter().filter(|(_, old)| old.finding.explains(finding));
+        let earlier = Some(&finding.fingerprint).filter(by_name);
+        let earlier = earlier.or_else(|| explained.next().map(|(name, _)| name)).cloned();
+        if let Some(old) = earlier.as_ref().and_then(|name| self.listed.get_mut(name)) {
+            let has_new_witness = old.witnessed(finding, pages)?;
+            let fingerprint = old.finding.fingerprint.clone();
+            return Ok(Filed { fingerprint, is_new: false, has_new_witness });
         }
         let path = folder.join(file_name(&finding.fingerprint));
         let mut files = vec![
-            ("finding.json".to_owned(), to_json(&path, &Written { schema: SCHEMA, finding })?),
+            (FINDING.to_owned(), finding_json(&path, finding)?),
             (REDUCED.to_owned(), finding.reduced_case().to_text()),
             ("original.case".to_owned(), finding.original_case().to_text()),
         ];
-        files.extend_from_slice(pages);
+        files.extend(pages(finding));
         atomic::write_folder(&path, &files)?;
-        self.list(finding, path);
-        Ok(true)
+        self.list(finding.clone(), path);
+        let fingerprint = finding.fingerprint.clone();
+        Ok(Filed { fingerprint, is_new: true, has_new_witness: false })
     }
 
     /// Counts a hit.
@@ -70,13 +102,23 @@ impl Findings {
         }
     }
 
-    /// In order of their fingerprints.
+    /// Those that more oracles see come first, else in order of their fingerprints.
     pub(crate) fn listed(&self) -> Vec<FindingLine> {
-        self.listed.values().cloned().collect()
+        let mut lines: Vec<FindingLine> = self.listed.values().map(Listed::line).collect();
+        lines.sort_by_key(|line| std::cmp::Reverse(line.witnesses.len()));
+        lines
     }
 
-    fn list(&mut self, finding: &Finding, folder: PathBuf) {
-        let listed = FindingLine {
+    fn list(&mut self, finding: Finding, folder: PathBuf) {
+        let listed = Listed { folder, hits: 0, finding };
+        self.listed.insert(listed.finding.fingerprint.clone(), listed);
+    }
+}
+
+impl Listed {
+    fn line(&self) -> FindingLine {
+        let finding = &self.finding;
+        FindingLine {
             fingerprint: finding.fingerprint.clone(),
             title: finding.title.clone(),
             signature: finding.signature.clone(),
@@ -84,15 +126,36 @@ impl Findings {
             target: finding.run.target.clone(),
             level: finding.run.level,
             statements: finding.run.case.steps.len() as u64,
-            hits: 0,
-            file: folder.join(REDUCED).display().to_string(),
-        };
-        self.listed.insert(finding.fingerprint.clone(), listed);
+            hits: self.hits,
+            witnesses: finding.seen_by().into_iter().map(str::to_owned).collect(),
+            file: self.folder.join(REDUCED).display().to_string(),
+        }
+    }
+
+    /// Adds the oracles that see another one; says whether there is a new one among them. The finding itself is written
+    /// last: whoever is killed before that comes here again.
+    fn witnessed(&mut self, other: &Finding, pages: Pages<'_>) -> Result<bool, StoreError> {
+        let mut finding = self.finding.clone();
+        let names: Vec<String> = other.seen_by().into_iter().map(str::to_owned).collect();
+        if !finding.witnessed(&names) {
+            return Ok(false);
+        }
+        for (name, text) in pages(&finding) {
+            atomic::write(&self.folder.join(name), text.as_bytes())?;
+        }
+        let path = self.folder.join(FINDING);
+        atomic::write(&path, finding_json(&path, &finding)?.as_bytes())?;
+        self.finding = finding;
+        Ok(true)
     }
 }
 
-/// A fingerprint as the name of a folder, whatever is in it.
-fn file_name(fingerprint: &str) -> String {
+fn finding_json(path: &Path, finding: &Finding) -> Result<String, StoreError> {
+    to_json(path, &Written { schema: SCHEMA, finding })
+}
+
+/// A name as that of a file or folder, whatever is in it.
+pub(crate) fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
-    fingerprint.chars().map(plain).collect()
+    name.chars().map(plain).collect()
 }

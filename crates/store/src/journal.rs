@@ -34,8 +34,11 @@ pub struct Progress<T> {
 /// What became of a suspect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The suspect.
+    /// Where it was suspected.
     pub spot: Spot,
+    /// By whom; earlier releases, which kept one suspect per case, did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<String>,
     /// What became of it.
     #[serde(rename = "fate")]
     pub conclusion: Conclusion,

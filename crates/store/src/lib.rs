@@ -10,9 +10,9 @@
 //! DIR/campaign.json              seed, targets, levels, oracles, options: what `--resume` goes on with
 //! DIR/progress                   journal: ranges of case numbers that are done, with their counts
 //! DIR/outcomes                   journal: what became of each suspect; a second hit of a finding is a line here
-//! DIR/suspects/PLACE-NUMBER.*    violations that nobody has looked at yet (.case to read, .json to go on with)
+//! DIR/suspects/PLACE-NUMBER-ORACLE.*  violations that nobody has looked at yet (.case to read, .json to go on with)
 //! DIR/findings/FINGERPRINT/      finding.json, reduced.case, original.case and the reports
-//! DIR/flaky/PLACE-NUMBER.*       violations that did not come out again each time, or never
+//! DIR/flaky/PLACE-NUMBER-ORACLE.* violations that did not come out again each time, or never
 //! DIR/crashes/NUMBER/            what was running when a server went away, and the last lines of its log
 //! DIR/summary.json               the numbers at the end of the last session
 //! DIR/lock                       held while a hunt works here; the kernel lets go of it when the hunt dies
@@ -31,6 +31,7 @@ mod folder;
 mod journal;
 mod lock;
 mod ranges;
+mod settled;
 mod store;
 mod suspect;
 
@@ -38,7 +39,7 @@ pub use campaign::{Campaign, CampaignTarget};
 pub use checkpoint::Counts;
 pub use crash::{Crash, RunningCase};
 pub use error::StoreError;
-pub use findings::Page;
+pub use findings::{Filed, Page, Pages};
 pub use journal::{Conclusion, Outcome, Progress};
 pub use ranges::Ranges;
 pub use store::{Past, Store};

@@ -2,12 +2,12 @@
 //!
 //! Order is what makes it safe: a suspect is removed only after its finding is there and the journal has
 //! its line; whoever is killed in between investigates once more and comes to the same end. Hits are
-//! counted by where they happened, so that nothing counts twice.
+//! counted by where they happened, so that nothing counts twice. A suspect is a case and the oracle that suspects it.
 //!
 //! A hunt without `--out` makes its folder only when there is something to keep: what was journalled
 //! before is held in memory until then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anchorite_model::{Finding, FindingLine, HuntSummary};
@@ -20,7 +20,10 @@ use crate::findings::Findings;
 use crate::folder::Folder;
 use crate::journal::Journal;
 use crate::lock::Lock;
-use crate::{Campaign, Conclusion, Crash, Outcome, Page, Progress, Spot, StoreError, Suspect};
+use crate::settled::Settled;
+use crate::{
+    Campaign, Conclusion, Crash, Filed, Outcome, Pages, Progress, Spot, StoreError, Suspect,
+};
 
 /// A findings folder that is ours until this value is dropped.
 #[derive(Debug)]
@@ -31,8 +34,9 @@ pub struct Store {
     /// Progress that waits for the folder to be made.
     waiting: Vec<Value>,
     findings: Findings,
-    outcomes: BTreeMap<Spot, Conclusion>,
-    suspects: BTreeSet<Spot>,
+    settled: Settled,
+    /// Those that wait, by case and oracle.
+    suspects: BTreeSet<(Spot, String)>,
     crashes: u64,
     stops: u64,
 }
@@ -79,7 +83,7 @@ impl Store {
             open: None,
             waiting: Vec::new(),
             findings: Findings::default(),
-            outcomes: BTreeMap::new(),
+            settled: Settled::default(),
             suspects: BTreeSet::new(),
             crashes: 0,
             stops: 0,
@@ -110,8 +114,8 @@ impl Store {
         let outcomes = Journal::open(&folder.outcomes(), |line| past_outcomes.push(line))?;
         let mut findings = Findings::read(&folder.findings())?;
         let (mut crashes, mut stops) = (0, 0);
-        let mut known = BTreeMap::new();
-        for Outcome { spot, conclusion } in past_outcomes {
+        let mut settled = Settled::default();
+        for Outcome { spot, oracle, conclusion } in past_outcomes {
             match &conclusion {
                 // A crash says nothing about a suspect that was being looked at meanwhile.
                 Conclusion::Crash(fingerprint) => {
@@ -124,17 +128,18 @@ impl Store {
                     crashes += u64::from(conclusion == Conclusion::Lost);
                     continue;
                 }
-                Conclusion::Confirmed(fingerprint) if !known.contains_key(&spot) => {
-                    findings.hit(fingerprint);
+                Conclusion::Confirmed(_) | Conclusion::Flaky | Conclusion::Counted => {
+                    let hit = settled.note(spot, oracle, conclusion);
+                    hit.iter().for_each(|fingerprint| findings.hit(fingerprint));
                 }
-                _ => {}
             }
-            known.insert(spot, conclusion);
         }
         let mut suspects = Suspect::read_all(&folder.suspects())?;
         // Killed between the journal's line and the removal: nothing is left to do for these.
-        for settled in suspects.extract_if(.., |suspect| known.contains_key(&suspect.spot)) {
-            Suspect::remove(&folder.suspects(), settled.spot)?;
+        let is_settled =
+            |suspect: &mut Suspect| settled.knows(suspect.spot, &suspect.signature.oracle);
+        for suspect in suspects.extract_if(.., is_settled) {
+            suspect.remove(&folder.suspects())?;
         }
         let store = Self {
             folder,
@@ -142,8 +147,8 @@ impl Store {
             open: Some(Open::new(progress, outcomes, lock)),
             waiting: Vec::new(),
             findings,
-            outcomes: known,
-            suspects: suspects.iter().map(|suspect| suspect.spot).collect(),
+            settled,
+            suspects: suspects.iter().map(Suspect::key).collect(),
             crashes,
             stops,
         };
@@ -198,40 +203,40 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a suspect is waiting or settled already.
-    pub fn knows(&self, spot: Spot) -> bool {
-        self.suspects.contains(&spot) || self.outcomes.contains_key(&spot)
+    /// Whether a suspect of this oracle is waiting or settled already.
+    pub fn knows(&self, spot: Spot, oracle: &str) -> bool {
+        self.suspects.contains(&(spot, oracle.to_owned())) || self.settled.knows(spot, oracle)
     }
 
     /// Keeps a suspected violation until somebody has looked at it.
     pub fn suspect(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         self.open()?;
         suspect.write(&self.folder.suspects())?;
-        self.suspects.insert(suspect.spot);
+        self.suspects.insert(suspect.key());
         Ok(())
     }
 
-    /// A suspect is a finding; says whether it is a new one.
+    /// A suspect is a finding, perhaps one that another oracle has found already; says which.
     pub fn confirmed(
         &mut self,
-        spot: Spot,
+        suspect: &Suspect,
         finding: &Finding,
-        pages: &[Page],
-    ) -> Result<bool, StoreError> {
-        let is_new = self.findings.write(&self.folder.findings(), finding, pages)?;
-        self.settle(spot, Conclusion::Confirmed(finding.fingerprint.clone()))?;
-        Ok(is_new)
+        pages: Pages<'_>,
+    ) -> Result<Filed, StoreError> {
+        let filed = self.findings.write(&self.folder.findings(), finding, pages)?;
+        self.settle(suspect, Conclusion::Confirmed(filed.fingerprint.clone()))?;
+        Ok(filed)
     }
 
     /// A suspect did not come out again each time, or never: kept apart.
     pub fn flaky(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         suspect.write(&self.folder.flaky())?;
-        self.settle(suspect.spot, Conclusion::Flaky)
+        self.settle(suspect, Conclusion::Flaky)
     }
 
     /// A suspect is not looked at, because others like it have brought nothing new.
-    pub fn counted(&mut self, spot: Spot) -> Result<(), StoreError> {
-        self.settle(spot, Conclusion::Counted)
+    pub fn counted(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
+        self.settle(suspect, Conclusion::Counted)
     }
 
     /// A server went away; says whether this is a new finding. Without a finding it is only written down.
@@ -239,12 +244,12 @@ impl Store {
         &mut self,
         crash: &Crash,
         finding: Option<&Finding>,
-        pages: &[Page],
+        pages: Pages<'_>,
     ) -> Result<bool, StoreError> {
         self.open()?;
         crash.write(&self.folder.crashes())?;
         let is_new = match finding {
-            Some(finding) => self.findings.write(&self.folder.findings(), finding, pages)?,
+            Some(finding) => self.findings.write(&self.folder.findings(), finding, pages)?.is_new,
             None => false,
         };
         let Some(running) = crash.running.first() else { return Ok(is_new) };
@@ -253,7 +258,8 @@ impl Store {
             None if crash.stopped => Conclusion::Stopped,
             None => Conclusion::Lost,
         };
-        self.open()?.outcomes.append(&Outcome { spot: running.spot, conclusion })?;
+        let outcome = Outcome { spot: running.spot, oracle: None, conclusion };
+        self.open()?.outcomes.append(&outcome)?;
         self.stops += u64::from(crash.stopped);
         self.crashes += u64::from(!crash.stopped);
         if let Some(finding) = finding {
@@ -270,14 +276,14 @@ impl Store {
         }
     }
 
-    /// The findings so far, with their hits.
+    /// The findings so far, with their hits; those that more oracles see come first.
     pub fn findings(&self) -> Vec<FindingLine> {
         self.findings.listed()
     }
 
     /// How many suspects came to this end.
     pub fn count(&self, wanted: impl Fn(&Conclusion) -> bool) -> u64 {
-        self.outcomes.values().filter(|conclusion| wanted(conclusion)).count() as u64
+        self.settled.count(wanted)
     }
 
     /// How many suspects wait for somebody to look at them.
@@ -295,17 +301,14 @@ impl Store {
         self.crashes
     }
 
-    fn settle(&mut self, spot: Spot, conclusion: Conclusion) -> Result<(), StoreError> {
-        if let Conclusion::Confirmed(fingerprint) = &conclusion
-            && !self.outcomes.contains_key(&spot)
-        {
-            self.findings.hit(fingerprint);
-        }
-        let outcome = Outcome { spot, conclusion };
+    fn settle(&mut self, suspect: &Suspect, conclusion: Conclusion) -> Result<(), StoreError> {
+        let (spot, oracle) = suspect.key();
+        let outcome = Outcome { spot, oracle: Some(oracle), conclusion };
         self.open()?.outcomes.append(&outcome)?;
-        self.outcomes.insert(spot, outcome.conclusion);
-        Suspect::remove(&self.folder.suspects(), spot)?;
-        self.suspects.remove(&spot);
+        let hit = self.settled.note(spot, outcome.oracle, outcome.conclusion);
+        hit.iter().for_each(|fingerprint| self.findings.hit(fingerprint));
+        suspect.remove(&self.folder.suspects())?;
+        self.suspects.remove(&suspect.key());
         Ok(())
     }
 

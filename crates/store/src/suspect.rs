@@ -1,12 +1,14 @@
 //! Suspected violations, on disk before anybody looks closer at them.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anchorite_model::{Case, Level, Signature};
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::{SCHEMA, read_json, write_json};
+use crate::findings::file_name;
 use crate::{StoreError, atomic};
 
 /// Where in a campaign something happened: a target at a level, and the number of the case.
@@ -52,37 +54,57 @@ impl Suspect {
         Self { schema: SCHEMA, spot, target, level, seed, signature, case, seen }
     }
 
+    /// The case, and the oracle that suspects it.
+    pub(crate) fn key(&self) -> (Spot, String) {
+        (self.spot, self.signature.oracle.clone())
+    }
+
+    /// The name of its files. One case may be suspect to several oracles.
+    fn name(&self) -> String {
+        let Spot { place, number } = self.spot;
+        format!("{place}-{number}-{}", file_name(&self.signature.oracle))
+    }
+
     /// Writes it; the JSON file comes last and is what counts.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), StoreError> {
         let mut case = self.case.clone();
         case.header.level = self.level.or(case.header.level);
-        atomic::write(&file(folder, self.spot, "case"), case.to_text().as_bytes())?;
-        atomic::write(&file(folder, self.spot, "md"), self.seen.as_bytes())?;
-        write_json(&file(folder, self.spot, "json"), self)
+        let file = |ending: &str| folder.join(format!("{}.{ending}", self.name()));
+        atomic::write(&file("case"), case.to_text().as_bytes())?;
+        atomic::write(&file("md"), self.seen.as_bytes())?;
+        write_json(&file("json"), self)
     }
 
-    /// Removes it; the JSON file goes first.
-    pub(crate) fn remove(folder: &Path, spot: Spot) -> Result<(), StoreError> {
-        for ending in ["json", "md", "case"] {
-            atomic::remove(&file(folder, spot, ending))?;
-        }
-        Ok(())
+    /// Removes it.
+    pub(crate) fn remove(&self, folder: &Path) -> Result<(), StoreError> {
+        remove(folder, &self.name())
     }
 
-    /// Reads all of a folder, in order.
+    /// Reads all of a folder, in order. Files that are named as earlier releases did, without the oracle, get the
+    /// names of today.
     pub(crate) fn read_all(folder: &Path) -> Result<Vec<Self>, StoreError> {
-        let mut suspects = Vec::new();
+        let mut suspects = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(StoreError::io("list", folder))? {
             let path = entry.map_err(StoreError::io("list", folder))?.path();
-            if path.extension().is_some_and(|ending| ending == "json") {
-                suspects.push(read_json::<Self>(&path)?);
+            if path.extension().is_none_or(|ending| ending != "json") {
+                continue;
             }
+            let suspect = read_json::<Self>(&path)?;
+            let written_as = path.file_stem().unwrap_or_default().to_string_lossy();
+            if written_as != suspect.name() {
+                suspect.write(folder)?;
+                remove(folder, &written_as)?;
+            }
+            suspects.insert(suspect.key(), suspect);
         }
-        suspects.sort_by_key(|suspect| suspect.spot);
-        Ok(suspects)
+        Ok(suspects.into_values().collect())
     }
 }
 
-fn file(folder: &Path, spot: Spot, ending: &str) -> PathBuf {
-    folder.join(format!("{}-{}.{ending}", spot.place, spot.number))
+/// Removes the files of a suspect; the JSON file goes first.
+fn remove(folder: &Path, name: &str) -> Result<(), StoreError> {
+    for ending in ["json", "md", "case"] {
+        atomic::remove(&folder.join(format!("{name}.{ending}")))?;
+    }
+    Ok(())
 }

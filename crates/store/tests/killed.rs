@@ -78,6 +78,9 @@ fn finding(fingerprint: String) -> Finding {
         title: String::new(),
         on: String::new(),
         signature: signature(),
+        witnesses: Vec::new(),
+        alike: Vec::new(),
+        covers: Vec::new(),
         known: None,
         origin: Origin::Generated { seed: 7, number: 1 },
         original: case(),
@@ -117,8 +120,8 @@ fn write_until_killed(folder: &Path) {
             0 => store.flaky(waiting).expect("kept apart"),
             _ => {
                 let found = finding(format!("f{}", number % 7));
-                let pages = [("report.md".to_owned(), "# found\n".to_owned())];
-                store.confirmed(waiting.spot, &found, &pages).expect("a finding");
+                let pages = |_: &Finding| vec![("report.md".to_owned(), "# found\n".to_owned())];
+                store.confirmed(waiting, &found, &pages).expect("a finding");
                 say("found", number);
             }
         }
@@ -129,7 +132,7 @@ fn write_until_killed(folder: &Path) {
     let first = past.progress.last().map_or(0, |entry| entry.to);
     for number in first.. {
         let suspect = suspect(number);
-        if !store.knows(suspect.spot) {
+        if !store.knows(suspect.spot, &suspect.signature.oracle) {
             store.suspect(&suspect).expect("a suspect");
             say("suspect", number);
             settle(&mut store, &suspect, &mut say);
@@ -150,7 +153,8 @@ fn write_until_killed(folder: &Path) {
                 running,
                 log: Some("bye\n".to_owned()),
             };
-            store.crash(&crash, Some(&finding("crash-1".to_owned())), &[]).expect("a crash");
+            let found = finding("crash-1".to_owned());
+            store.crash(&crash, Some(&found), &|_| Vec::new()).expect("a crash");
             say("crash", number);
         }
         let (from, to, session) = (number, number + 1, 0);
@@ -216,7 +220,10 @@ fn whatever_was_acknowledged_survives_every_kill() {
         for (what, number) in &promised {
             let spot = Spot { place: 0, number: *number };
             match what.as_str() {
-                "suspect" => assert!(store.knows(spot), "kill {kill}: suspect {number} is lost"),
+                "suspect" => assert!(
+                    store.knows(spot, "final-state"),
+                    "kill {kill}: suspect {number} is lost"
+                ),
                 "done" => assert!(done.next_missing(*number) > *number, "kill {kill}: {number}"),
                 _ => {}
             }
@@ -353,8 +360,8 @@ fn what_never_shows_again_keeps_the_run_that_showed_it() {
     store.suspect(&rare).expect("kept");
     store.flaky(&rare).expect("kept apart");
     let read = |name: &str| std::fs::read_to_string(folder.join("flaky").join(name));
-    assert_eq!(read("0-7.case").expect("its case"), rare.case.to_text());
-    assert_eq!(read("0-7.md").expect("its run"), rare.seen);
+    assert_eq!(read("0-7-final-state.case").expect("its case"), rare.case.to_text());
+    assert_eq!(read("0-7-final-state.md").expect("its run"), rare.seen);
     let waiting = std::fs::read_dir(folder.join("suspects")).expect("a folder").count();
     assert_eq!((waiting, store.suspects()), (0, 0));
 }

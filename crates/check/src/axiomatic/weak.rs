@@ -102,8 +102,8 @@ struct Glance {
     forward: bool,
 }
 
-/// A portion of the work: transactions or, at the causal level, keys, because clocks go from transaction to transaction;
-/// and whether session order belongs to it.
+/// A portion of the work: transactions or, at the causal level, keys, because clocks go from transaction to
+/// transaction; and whether session order belongs to it.
 struct Part {
     txns: Range<TxnId>,
     keys: Range<KeyId>,

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anchorite_hunt::{Ended, HuntOptions, Stop, Tally};
 use anchorite_model::{FindingLine, HuntSummary, Level};
-use anchorite_report::hunt::{Found, grouped, many};
+use anchorite_report::hunt::{
+    Found, by_oracle_told, disagreements_told, grouped, many, verdicts_told,
+};
 use anchorite_store::{Campaign, Past};
 
 /// What is done where, with the seed.
@@ -40,14 +42,9 @@ pub fn live(summary: &HuntSummary, time: Option<Duration>, width: Option<usize>)
     let elapsed = clock(Duration::from_millis(summary.elapsed_ms));
     let of = time.map(|time| format!(" of {}", clock(time))).unwrap_or_default();
     let found = Found::of(summary).in_short();
-    let verdicts = &summary.verdicts;
-    let verdicts = format!(
-        "{} pass, {} violation, {} allowed, {} undecided",
-        grouped(verdicts.pass),
-        grouped(verdicts.violation),
-        grouped(verdicts.allowed),
-        grouped(verdicts.undecided)
-    );
+    let verdicts = verdicts_told(&summary.verdicts);
+    let disagreements = disagreements_told(summary).map(|told| format!(", {told}"));
+    let verdicts = verdicts + &disagreements.unwrap_or_default();
     let line = format!("{elapsed}{of}: {}; {found}; {verdicts}", cases(summary.cases));
     let line = if fits(&line) { line } else { format!("{elapsed}{of}: {found}; {verdicts}") };
     details(summary).into_iter().fold(line, |line, part| {
@@ -57,14 +54,15 @@ pub fn live(summary: &HuntSummary, time: Option<Duration>, width: Option<usize>)
 }
 
 /// What the line has room for beside what was found.
-fn details(summary: &HuntSummary) -> [String; 3] {
+fn details(summary: &HuntSummary) -> Vec<String> {
     let aborts: u64 = summary.aborts.values().sum();
     let by_class: Vec<String> =
         summary.aborts.iter().map(|(class, count)| format!("{} {count}", class.name())).collect();
     let by_class =
         if by_class.is_empty() { String::new() } else { format!(" ({})", by_class.join(", ")) };
-    [
-        format!("{:.0}/s", summary.cases_per_second()),
+    let by_oracle = (summary.by_oracle.len() > 1).then(|| by_oracle_told(summary));
+    let rate = format!("{:.0}/s", summary.cases_per_second());
+    let others = [
         format!(
             "{} blocked, {}, {}",
             grouped(summary.blocked),
@@ -76,7 +74,8 @@ fn details(summary: &HuntSummary) -> [String; 3] {
             many(summary.commits, "commit", "commits"),
             many(aborts, "abort", "aborts")
         ),
-    ]
+    ];
+    std::iter::once(rate).chain(by_oracle).chain(others).collect()
 }
 
 fn cases(count: u64) -> String {
@@ -206,6 +205,27 @@ mod tests {
         assert!(line.contains(": 123,456 cases; ") && line.ends_with("; 1372/s"), "{line}");
         let all = live(&summary, time, None);
         assert!(all.contains("1372/s; 40,000 blocked, 0 deadlocks") && all.ends_with("0 aborts"));
+    }
+
+    #[test]
+    fn each_oracle_and_disagreements_are_told() {
+        let counts = |pass, violation| VerdictCounts { pass, violation, ..Default::default() };
+        let by_oracle =
+            [("damage".to_owned(), counts(9, 0)), ("final-state".to_owned(), counts(7, 2))];
+        let summary = HuntSummary {
+            cases: 9,
+            verdicts: counts(7, 2),
+            by_oracle: by_oracle.into(),
+            disagreements: 1,
+            ..HuntSummary::default()
+        };
+        let line = live(&summary, None, None);
+        for part in [
+            "; 7 pass, 2 violation, 0 allowed, 0 undecided, 1 disagreement between oracles;",
+            "; damage 9 pass; final-state 7 pass, 2 violation;",
+        ] {
+            assert!(line.contains(part), "{part} in {line}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_hunt::{Examined, Examiner};
-use anchorite_judge::{Oracle, compare, covers, observed, readable};
+use anchorite_judge::{Oracle, compare, observed, readable};
 use anchorite_model::{Case, Level};
 use anchorite_report::{RunFailure, RunResult};
 use anchorite_stage::{FreshTables, RunOptions, StageError};
@@ -176,14 +176,9 @@ impl RunTask<'_> {
 
 /// A run with all that is said about it.
 pub fn judged(tried: Examined, examiner: &Examiner<'_>) -> RunResult {
-    let Examined { run, judgements, .. } = tried;
+    let Examined { run, judgements, covers, .. } = tried;
     // A header that cannot be read was refused before anything ran.
     let compared = compare(&run, &judgements).unwrap_or_default();
-    let looked_at = examiner.oracles.iter().zip(&judgements).filter_map(|(oracle, judged)| {
-        let covered = covers(*oracle, &judged.verdict, &run, examiner.claims)?;
-        Some((judged.oracle.clone(), covered))
-    });
-    let covers = looked_at.collect();
     let verdicts = judgements.into_iter().map(|judgement| {
         let verdict =
             if examiner.strict { judgement.verdict.strictly() } else { judgement.verdict };

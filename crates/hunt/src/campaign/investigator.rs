@@ -8,7 +8,7 @@ use anchorite_drivers::TargetError;
 use anchorite_model::Origin;
 use anchorite_report::finding::pages;
 use anchorite_stage::{Arena, FreshTables, RunOptions, StageError};
-use anchorite_store::{Store, Suspect};
+use anchorite_store::{Filed, Store, Suspect};
 
 use super::loss::Evidence;
 use super::queue::Taken;
@@ -50,7 +50,7 @@ impl Campaign<'_> {
     fn only_count(&self, suspects: &[Suspect]) -> Result<(), Stop> {
         let mut store = lock(&self.store);
         for suspect in suspects {
-            store.counted(suspect.spot).map_err(Stop::Store)?;
+            store.counted(suspect).map_err(Stop::Store)?;
             self.uninvestigated.fetch_add(1, Ordering::SeqCst);
         }
         Ok(())
@@ -116,11 +116,18 @@ impl Campaign<'_> {
         let mut store = lock(&self.store);
         let settled = match investigation {
             Investigation::Confirmed { finding, .. } => {
-                let confirmed = store.confirmed(suspect.spot, &finding, &pages(&finding, VERSION));
-                if let Ok(true) = confirmed {
-                    self.tell_found(&store, &finding.fingerprint);
+                let oracle = &finding.signature.oracle;
+                let filed = store.confirmed(suspect, &finding, &|finding| pages(finding, VERSION));
+                match &filed {
+                    Ok(Filed { fingerprint, is_new: true, .. }) => {
+                        self.tell_found(&store, fingerprint);
+                    }
+                    Ok(Filed { fingerprint, has_new_witness: true, .. }) => {
+                        self.audience.say(&format!("{fingerprint} is also seen by {oracle}"));
+                    }
+                    _ => {}
                 }
-                confirmed
+                filed.map(|filed| filed.is_new)
             }
             Investigation::Flaky(_) | Investigation::NotShownAgain { .. } => {
                 store.flaky(suspect).map(|()| false)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anchorite_drivers::{Target, TargetError};
-use anchorite_model::Run;
+use anchorite_model::{Finding, Run};
 use anchorite_report::finding::pages;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::RunningCase;
@@ -127,7 +127,7 @@ impl Campaign<'_> {
         self.audience
             .say(&format!("{target} went away at {at}: {}; {}", crash.reason, crash.afterwards));
         let mut store = lock(&self.store);
-        let pages = finding.as_ref().map(|finding| pages(finding, VERSION)).unwrap_or_default();
+        let pages = |finding: &Finding| pages(finding, VERSION);
         let is_new = store.crash(&crash, finding.as_ref(), &pages).map_err(Stop::Store)?;
         if let Some(finding) = finding.filter(|_| is_new) {
             self.tell_found(&store, &finding.fingerprint);

@@ -5,7 +5,8 @@
 //!   are as many investigators.
 //! * `queue`: what waits for the investigator.
 //! * `loss`: what happens when a server goes away.
-//! * `course`: the threads and the one that looks after them. `worker_state`: how to see and reach a thread from outside.
+//! * `course`: the threads and the one that looks after them. `worker_state`: how to see and reach a thread from
+//!   outside.
 //!
 //! Assumption: a case is made from its number alone, so it does not matter who runs it.
 
@@ -252,6 +253,7 @@ impl<'a> Campaign<'a> {
             places: self.hunt_targets.iter().map(place).collect(),
             flaky: store.count(|conclusion| *conclusion == Conclusion::Flaky),
             waiting: store.suspects(),
+            confirmed: store.count(|conclusion| matches!(conclusion, Conclusion::Confirmed(_))),
             findings: store.findings(),
             servers_lost: store.crashes(),
             servers_stopped: store.stops(),

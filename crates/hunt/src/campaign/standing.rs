@@ -60,7 +60,7 @@ impl Campaign<'_> {
             let Ok(tried) = examiner.examine(&mut fresh, &issue.case, place.level) else {
                 continue;
             };
-            match issue.standing(target.info(), place.level, tried.signature.is_some()) {
+            match issue.standing(target.info(), place.level, !tried.signatures.is_empty()) {
                 Standing::SaysNothing => {}
                 Standing::StillThere => return None,
                 Standing::Gone => gone = gone.or_else(|| absence(&tried.run)),

@@ -15,7 +15,7 @@ use super::loss::{Evidence, Next};
 use super::worker_state::WorkerState;
 use super::{Campaign, Place, Stop};
 use crate::alert::lost_in;
-use crate::finding::looks_like;
+use crate::naming::looks_like;
 use crate::plan::Unit;
 use crate::supervisor::lock;
 use crate::tally::Tally;
@@ -124,7 +124,7 @@ impl Campaign<'_> {
                 Attempt::Ran(tried) => {
                     *failures = 0;
                     batch.tally.count(&tried, self.strict);
-                    self.keep_if_suspect(spot, place, case, &tried)?;
+                    self.keep_suspects(spot, place, &case, &tried)?;
                 }
                 Attempt::Rejected(reason) => self.reject(batch, reason)?,
                 Attempt::Interrupted if self.is_over() => return Ok(()),
@@ -169,28 +169,30 @@ impl Campaign<'_> {
         lock(&self.store).progress(&progress).map_err(Stop::Store)
     }
 
-    fn keep_if_suspect(
+    /// Keeps a suspect for each oracle that says violation.
+    fn keep_suspects(
         &self,
         spot: Spot,
         place: Place,
-        case: Case,
+        case: &Case,
         tried: &Examined,
     ) -> Result<(), Stop> {
-        let Some(signature) = &tried.signature else { return Ok(()) };
-        let mut store = lock(&self.store);
-        if store.knows(spot) {
-            return Ok(());
+        for signature in &tried.signatures {
+            let mut store = lock(&self.store);
+            if store.knows(spot, &signature.oracle) {
+                continue;
+            }
+            let looks_like = looks_like(&tried.run, signature, &self.options.known);
+            if !self.queue.has_room(spot.place, signature, looks_like.as_deref()) {
+                self.uninvestigated.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                continue;
+            }
+            let at = (spot, tried.run.target.to_string(), place.level);
+            let (signature, case) = (signature.clone(), case.clone());
+            let suspect = Suspect::new(at, self.seed, signature, case, seen(tried));
+            store.suspect(&suspect).map_err(Stop::Store)?;
+            self.queue.put(suspect, looks_like);
         }
-        let looks_like = looks_like(&tried.run, signature, &self.options.known);
-        if !self.queue.has_room(spot.place, signature, looks_like.as_deref()) {
-            self.uninvestigated.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            return Ok(());
-        }
-        let target = tried.run.target.to_string();
-        let at = (spot, target, place.level);
-        let suspect = Suspect::new(at, self.seed, signature.clone(), case, seen(tried));
-        store.suspect(&suspect).map_err(Stop::Store)?;
-        self.queue.put(suspect, looks_like);
         Ok(())
     }
 
@@ -213,7 +215,8 @@ impl Campaign<'_> {
 /// The run as Markdown.
 fn seen(tried: &Examined) -> String {
     let verdicts = tried.judgements.iter().map(|said| (said.oracle.clone(), said.verdict.clone()));
-    let result = RunResult { verdicts: verdicts.collect(), ..tried.run.clone().into() };
+    let (verdicts, covers) = (verdicts.collect(), tried.covers.clone());
+    let result = RunResult { verdicts, covers, ..tried.run.clone().into() };
     markdown(&[result], &Case::to_text)
 }
 

@@ -93,6 +93,13 @@ pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -
     format!("{}-{:08x}", kinds.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
+/// A fingerprint apart from the oracle and its word for what it saw: findings of several oracles may share it.
+pub fn cause(shape: &Shape, exception: Option<&str>, level: Option<Level>) -> String {
+    let (oracle, anomaly) = (String::new(), String::new());
+    let exception = exception.map(str::to_owned);
+    fingerprint(shape, &Signature { oracle, anomaly, exception }, level)
+}
+
 /// FNV-1a: a fingerprint must be the same in every release, which the standard library's hash does not promise.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

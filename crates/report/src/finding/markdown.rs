@@ -12,13 +12,14 @@ use super::compare::{RowPair, TablePair, compare};
 use super::outcomes::{outcomes, reasons};
 use super::words::{
     address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
-    script_title, title, verdict,
+    script_title, seen_by, title, verdict,
 };
 use crate::blame::Blame;
 use crate::escape::visible;
 use crate::export::Form;
 use crate::markdown::row;
 use crate::markup::{code, fenced, link, plain};
+use crate::opinion::disagreement_told;
 use crate::result::{blocking_label, level_groups};
 use crate::text::{Page, paint, schedule_lines};
 use crate::tuples::tuple;
@@ -33,10 +34,9 @@ const EQUAL_ROWS_MAX: usize = 20;
 pub fn markdown(finding: &Finding, version: &str) -> String {
     let run = &finding.run;
     let mut out = format!("# {}\n\n", plain(&title(finding)));
-    let (property, oracle) = (anomaly(&finding.signature), &finding.signature.oracle);
-    let (property, oracle, version) = (plain(&property), plain(oracle), plain(version));
-    let rate = rate(finding);
-    out += &format!("{property}, found by Anchorite {version} ({oracle} oracle); {rate}.\n");
+    let (property, seen_by) = (plain(&anomaly(&finding.signature)), plain(&seen_by(finding)));
+    let (version, rate) = (plain(version), rate(finding));
+    out += &format!("{property}, found by Anchorite {version} ({seen_by}); {rate}.\n");
     if let Some(known) = &finding.known {
         let address = issue_address(known).map(|address| format!(" {}", link(&address)));
         out += &format!("\nKnown issue: {}{}\n", linked(known), address.unwrap_or_default());
@@ -189,6 +189,9 @@ fn why(finding: &Finding, out: &mut String) {
             let told = plain(&verdict(&judgement.verdict));
             *out += &format!("- {}: {told}{sentences}\n", plain(&judgement.oracle));
         }
+    }
+    for disagreement in finding.disagreements() {
+        *out += &format!("\n{}.\n", plain(&disagreement_told(&disagreement)));
     }
 }
 

@@ -2,10 +2,11 @@
 
 use anchorite_model::{Finding, HuntSummary};
 
-use super::words::{anomaly, in_brief, rate, replay, title};
+use super::words::{anomaly, in_brief, rate, replay, seen_by, title};
 use crate::TextOptions;
 use crate::escape::visible;
 use crate::hunt::{self, Found, capital};
+use crate::opinion::disagreement_told;
 use crate::result::counted;
 use crate::style::{Ink, Line};
 use crate::text::{INDENT, Page, paint, prose};
@@ -36,7 +37,11 @@ pub fn overview(
             let lines = prose(ink, &visible(text), page.prose - 2 * INDENT);
             out.extend(lines.iter().map(|line| line.indented(2 * INDENT)));
         };
-        below(Ink::Plain, &anomaly(&finding.signature));
+        let property = anomaly(&finding.signature);
+        below(Ink::Plain, &format!("{property}, found by the {}", seen_by(finding)));
+        for disagreement in finding.disagreements() {
+            below(Ink::Warning, &format!("{}.", disagreement_told(&disagreement)));
+        }
         if let Some(known) = &finding.known {
             below(Ink::Plain, &format!("known issue: {known}"));
         }

@@ -86,7 +86,7 @@ fn list(findings: &[Finding]) -> Markup {
             div.wide { table.list {
                 thead { tr {
                     th { "" } th { "finding" } th { "where" } th { "level" } th { "property" }
-                    th { "statements" } th { "confirmed" }
+                    th { "seen by" } th { "statements" } th { "confirmed" }
                 } }
                 tbody { @for (i, finding) in findings.iter().enumerate() { tr {
                     td { (i + 1) }
@@ -97,6 +97,7 @@ fn list(findings: &[Finding]) -> Markup {
                     td { (visible(&product_and_version(&finding.run.target))) }
                     td { (level_label(&finding.run)) }
                     td { (visible(&anomaly(&finding.signature))) }
+                    td { (visible(&finding.seen_by().join(", "))) }
                     td { (finding.run.case.steps.len()) }
                     td { (rate(finding).replace("shown in ", "").replace(" runs of the reduced case", "")) }
                 } } }

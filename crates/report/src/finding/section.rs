@@ -15,9 +15,10 @@ use super::markdown::mark;
 use super::outcomes::{Group, outcomes, reasons};
 use super::words::{
     address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
-    script_title, verdict,
+    script_title, seen_by, verdict,
 };
 use crate::escape::{visible, visible_line};
+use crate::opinion::disagreement_told;
 use crate::result::{blocking_label, level_groups};
 use crate::table::cell;
 
@@ -68,8 +69,8 @@ pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
 fn in_short(finding: &Finding) -> Markup {
     markup! {
         p.short {
-            (visible(&anomaly(&finding.signature))) ", found by the " (visible(&finding.signature.oracle))
-            " oracle; " (rate(finding)) "."
+            (visible(&anomaly(&finding.signature))) ", found by the " (visible(&seen_by(finding)))
+            "; " (rate(finding)) "."
             @if let Some(known) = &finding.known { " Known issue: " (issue(known)) "." }
         }
     }
@@ -244,6 +245,9 @@ fn why(finding: &Finding) -> Markup {
                     @for sentence in because(&judgement.verdict) { " — " (visible(sentence)) }
                 }
             } }
+        }
+        @for disagreement in finding.disagreements() {
+            p.warning { (visible(&disagreement_told(&disagreement))) "." }
         }
     }
 }

@@ -83,6 +83,12 @@ pub(crate) fn deciding(finding: &Finding) -> Option<&Judgement> {
     finding.judgements.iter().find(violation).or_else(|| finding.judgements.iter().find(by_it))
 }
 
+/// The oracles that see it: `final-state oracle`, `final-state and differential oracles`.
+pub(crate) fn seen_by(finding: &Finding) -> String {
+    let names = finding.seen_by();
+    format!("{} {}", names.join(" and "), if names.len() == 1 { "oracle" } else { "oracles" })
+}
+
 /// The judgements of the other oracles.
 pub(crate) fn others(finding: &Finding) -> impl Iterator<Item = &Judgement> {
     let deciding = deciding(finding);

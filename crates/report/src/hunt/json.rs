@@ -1,6 +1,6 @@
 //! A hunt as JSON: a contract with scripts. Field names are fixed; further ones may be added.
 
-use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
+use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level, VerdictCounts};
 use serde_json::{Map, Value as Json, json};
 
 use super::Found;
@@ -8,7 +8,8 @@ use crate::json::target;
 
 /// The summary as one JSON document with a line end. `version` is Anchorite's own.
 pub fn json(summary: &HuntSummary, version: &str) -> String {
-    let verdicts = summary.verdicts;
+    let by_oracle: Map<String, Json> =
+        summary.by_oracle.iter().map(|(oracle, said)| (oracle.clone(), counts(said))).collect();
     let found = Found::of(summary);
     let aborts: Map<String, Json> =
         summary.aborts.iter().map(|(class, n)| (class.name().to_owned(), json!(n))).collect();
@@ -21,10 +22,9 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
         "statements": summary.statements,
         "blocked": summary.blocked,
         "deadlocks": summary.deadlocks,
-        "verdicts": {
-            "pass": verdicts.pass, "violation": verdicts.violation,
-            "allowed": verdicts.allowed, "undecided": verdicts.undecided,
-        },
+        "verdicts": counts(&summary.verdicts),
+        "by_oracle": by_oracle,
+        "disagreements": summary.disagreements,
         "findings": summary.findings.iter().map(finding).collect::<Json>(),
         "targets": summary.places.iter().map(place).collect::<Json>(),
         "commits": summary.commits,
@@ -48,13 +48,21 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
     format!("{document}\n")
 }
 
+fn counts(counts: &VerdictCounts) -> Json {
+    let VerdictCounts { pass, violation, allowed, undecided } = counts;
+    json!({"pass": pass, "violation": violation, "allowed": allowed, "undecided": undecided})
+}
+
 fn finding(line: &FindingLine) -> Json {
+    let own = std::slice::from_ref(&line.signature.oracle);
+    let witnesses = if line.witnesses.is_empty() { own } else { &line.witnesses };
     json!({
         "fingerprint": line.fingerprint,
         "oracle": line.signature.oracle,
         "anomaly": line.signature.anomaly,
         "exception": line.signature.exception,
         "level": level(line.level),
+        "witnesses": witnesses,
         "target": target(&line.target),
         "statements": line.statements,
         "hits": line.hits,

@@ -6,7 +6,7 @@
 
 use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
 
-use super::{Found, capital, many, told_in_sentences};
+use super::{Found, capital, many, seen_by, told_in_sentences, verdicts_told};
 use crate::finding::anomaly_told;
 use crate::junit::{escaped, escaped_text};
 
@@ -56,13 +56,12 @@ impl<'a> Suite<'a> {
         let class = name.replace('.', "_");
         *out += &format!(
             "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" \
-             time=\"{}\">\n    <properties>\n      <property name=\"seed\" value=\"{}\"/>\n    \
-             </properties>\n",
+             time=\"{}\">\n    <properties>\n{}    </properties>\n",
             self.tests(),
             self.failures(),
             self.skipped(),
             seconds(summary.elapsed_ms),
-            summary.seed,
+            properties(summary),
         );
         for level in &self.place.levels {
             let level = level.map_or("default level", Level::name);
@@ -74,6 +73,19 @@ impl<'a> Suite<'a> {
         *out += &format!("    <system-out>{}</system-out>\n", escaped_text(&told));
         *out += "  </testsuite>\n";
     }
+}
+
+/// The seed, and what each oracle said.
+fn properties(summary: &HuntSummary) -> String {
+    let oracles = summary.by_oracle.iter();
+    let said = oracles.map(|(oracle, counts)| (format!("oracle {oracle}"), verdicts_told(counts)));
+    let numbers = [("seed", summary.seed), ("disagreements", summary.disagreements)];
+    let numbers = numbers.map(|(name, number)| (name.to_owned(), number.to_string()));
+    let property = |(name, value): (String, String)| {
+        let (name, value) = (escaped(&name), escaped(&value));
+        format!("      <property name=\"{name}\" value=\"{value}\"/>\n")
+    };
+    numbers.into_iter().chain(said).map(property).collect()
 }
 
 fn finding(line: &FindingLine, class: &str, out: &mut String) {
@@ -97,7 +109,7 @@ fn finding(line: &FindingLine, class: &str, out: &mut String) {
         }
         None => {
             let kind = escaped(&line.signature.anomaly);
-            let oracle = escaped(&line.signature.oracle);
+            let oracle = escaped(&seen_by(line));
             *out += &format!(
                 "      <failure type=\"{kind}\" message=\"found by {oracle}\">{}</failure>\n",
                 escaped_text(&seen)

@@ -9,7 +9,7 @@ mod json;
 mod junit;
 mod text;
 
-use anchorite_model::{BARREN, HuntPlace, HuntSummary, Level};
+use anchorite_model::{BARREN, FindingLine, HuntPlace, HuntSummary, Level, VerdictCounts};
 
 pub use found::Found;
 pub(crate) use found::capital;
@@ -53,16 +53,48 @@ pub(crate) fn told_in_sentences(summary: &HuntSummary) -> Vec<String> {
         "{} committed; aborted by an error: {aborts}.",
         many(summary.commits, "transaction", "transactions")
     ));
-    let verdicts = summary.verdicts;
-    told.push(format!(
-        "Verdicts: {} pass, {} violation, {} allowed, {} undecided.",
-        grouped(verdicts.pass),
-        grouped(verdicts.violation),
-        grouped(verdicts.allowed),
-        grouped(verdicts.undecided),
-    ));
+    told.push(format!("Verdicts: {}.", verdicts_told(&summary.verdicts)));
+    if summary.by_oracle.len() > 1 {
+        told.push(format!("By oracle: {}.", by_oracle_told(summary)));
+    }
     told.extend(cautions(summary));
     told
+}
+
+/// `42,000 pass, 20 violation, 3,000 allowed, 100 undecided`.
+pub fn verdicts_told(counts: &VerdictCounts) -> String {
+    format!(
+        "{} pass, {} violation, {} allowed, {} undecided",
+        grouped(counts.pass),
+        grouped(counts.violation),
+        grouped(counts.allowed),
+        grouped(counts.undecided),
+    )
+}
+
+/// `damage 5,000 pass; final-state 4,990 pass, 10 violation`: what is not zero.
+pub fn by_oracle_told(summary: &HuntSummary) -> String {
+    let told = summary.by_oracle.iter().map(|(oracle, counts)| {
+        let told = verdicts_told(counts);
+        let parts: Vec<&str> = told.split(", ").filter(|part| !part.starts_with("0 ")).collect();
+        format!("{oracle} {}", parts.join(", "))
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// `2 disagreements between oracles`.
+pub fn disagreements_told(summary: &HuntSummary) -> Option<String> {
+    let count = summary.disagreements;
+    let told = || many(count, "disagreement between oracles", "disagreements between oracles");
+    (count > 0).then(told)
+}
+
+/// The oracles that see a finding: `final-state and differential`.
+pub(crate) fn seen_by(line: &FindingLine) -> String {
+    match line.witnesses.is_empty() {
+        true => line.signature.oracle.clone(),
+        false => line.witnesses.join(" and "),
+    }
 }
 
 /// What makes the result weaker than it looks.
@@ -76,6 +108,12 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
         let most = summary.undecided_because.iter().max_by_key(|(_, count)| **count);
         let why = most.map(|(reason, _)| format!(", mostly because {reason}")).unwrap_or_default();
         told.push(format!("More than {UNDECIDED_PERCENT_MAX} % could not be judged{why}."));
+    }
+    if let Some(disagreements) = disagreements_told(summary) {
+        told.push(format!(
+            "{disagreements}: one says violation where another one passes the same. Each is a mistake of Anchorite's \
+             or a blind spot; the reports show both."
+        ));
     }
     let counted = summary.only_counted();
     if counted > 0 {

@@ -5,7 +5,7 @@
 
 use anchorite_model::{FindingLine, HuntSummary, Level};
 
-use super::{Found, capital, many, place_told, told_in_sentences};
+use super::{Found, capital, many, place_told, seen_by, told_in_sentences};
 use crate::TextOptions;
 use crate::escape::visible;
 use crate::finding::{anomaly_told, product_told, target_argument};
@@ -82,7 +82,7 @@ fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) 
     page.indented(Ink::Bad, &visible(&title), out);
     let about = format!(
         "{property}, found by {}, {}, seen {}",
-        line.signature.oracle,
+        seen_by(line),
         many(line.statements, "statement", "statements"),
         many(line.hits, "time", "times")
     );

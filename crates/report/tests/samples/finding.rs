@@ -92,6 +92,9 @@ pub fn missed_row() -> Finding {
             anomaly: anomaly.clone(),
             exception: None,
         },
+        witnesses: Vec::new(),
+        alike: Vec::new(),
+        covers: Vec::new(),
         known: None,
         origin: Origin::Generated { seed: 42, number: 1_234 },
         original: run.case.clone(),
@@ -298,6 +301,10 @@ pub fn hunt() -> HuntSummary {
         level: finding.run.level,
         statements: 8,
         hits: 17,
+        witnesses: match known {
+            None => lines(&["final-state", "differential"]),
+            Some(_) => Vec::new(),
+        },
         known: known.map(str::to_owned),
         file: "hunt-out/findings/3f2a91c0/report.md".to_owned(),
     };
@@ -317,6 +324,18 @@ pub fn hunt() -> HuntSummary {
         aborts: BTreeMap::from([(ErrorClass::Deadlock, 310), (ErrorClass::Constraint, 5_120)]),
         conflict_shapes: 118,
         verdicts: VerdictCounts { pass: 42_000, violation: 20, allowed: 3_000, undecided: 100 },
+        by_oracle: BTreeMap::from([
+            (
+                "differential".to_owned(),
+                VerdictCounts { pass: 45_100, violation: 18, allowed: 0, undecided: 2 },
+            ),
+            (
+                "final-state".to_owned(),
+                VerdictCounts { pass: 42_000, violation: 20, allowed: 3_000, undecided: 100 },
+            ),
+        ]),
+        disagreements: 2,
+        confirmed: 35,
         allowed_by: BTreeMap::from([("semi-consistent-read".to_owned(), 3_000)]),
         undecided_because: BTreeMap::from([("DDL ran in the middle".to_owned(), 100)]),
         flaky: 1,

@@ -9,9 +9,9 @@ pub mod hostile;
 pub mod shapes;
 
 use anchorite_claims::{Anomaly, Promise};
-use anchorite_judge::{Agreement, Comparison, Covers, Observed, Remark};
+use anchorite_judge::{Agreement, Comparison, Observed, Remark};
 use anchorite_model::{
-    Blocker, BlockingKnowledge, Ending, ErrorClass, Level, Product, Run, Value, Verdict,
+    Blocker, BlockingKnowledge, Covers, Ending, ErrorClass, Level, Product, Run, Value, Verdict,
 };
 use anchorite_report::{RunFailure, RunResult};
 

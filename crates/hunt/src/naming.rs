@@ -1,0 +1,121 @@
+//! What a finding is called: its fingerprint, the oracles that see it, the names that others would give it, and the
+//! known issue that it is.
+//!
+//! Idea: several oracles may see one cause. Each names what it sees by its own fingerprint, so a finding also lists
+//! what the others call the same reduced run, and what the fingerprint is apart from the oracle and its word for the
+//! anomaly. A later finding of another oracle that shares one of these names is a hit, and its oracle one more
+//! witness ([`anchorite_model::Finding::explains`]).
+//!
+//! Assumption: a reduced case is small enough to have one cause, so who calls its run a violation means the same.
+//! Blind spot: two causes with one shape at one level that different oracles see; the first one found has the name.
+
+use anchorite_claims::ReadPlace;
+use anchorite_model::{Level, Run, SessionInfo, Signature};
+use anchorite_reduce::known::{self, KnownIssue, Sighting};
+use anchorite_reduce::{Shape, cause, fingerprint};
+
+use crate::{Examined, Examiner};
+
+/// The names of a finding.
+pub(crate) struct Naming {
+    /// Its own.
+    pub fingerprint: String,
+    /// What it is made of.
+    pub shape: Shape,
+    /// The oracles that see it, its own first.
+    pub witnesses: Vec<String>,
+    /// What other oracles would call it.
+    pub alike: Vec<String>,
+    /// The known issue that it is, by the name that one of them gives it.
+    pub known: Option<String>,
+}
+
+impl Naming {
+    /// Names what an oracle wants to have seen in a run.
+    pub(crate) fn new(
+        examiner: &Examiner<'_>,
+        tried: &Examined,
+        wanted: &Signature,
+        known: &[KnownIssue],
+    ) -> Self {
+        let by = By { examiner, run: &tried.run, level: level_of(&tried.run), known };
+        let (fingerprint, shape, mut issue) = by.names(wanted);
+        let mut witnesses = vec![wanted.oracle.clone()];
+        let mut alike = vec![by.cause(wanted)];
+        for other in tried.signatures.iter().filter(|other| other.oracle != wanted.oracle) {
+            let (fingerprint, _, known) = by.names(other);
+            witnesses.push(other.oracle.clone());
+            alike.push(fingerprint);
+            issue = issue.or(known);
+        }
+        Self { fingerprint, shape, witnesses, alike, known: issue }
+    }
+}
+
+/// What names are made of, apart from who gives them.
+struct By<'a> {
+    examiner: &'a Examiner<'a>,
+    run: &'a Run,
+    level: Option<Level>,
+    known: &'a [KnownIssue],
+}
+
+impl By<'_> {
+    /// The names that an oracle gives: fingerprint, shape and known issue.
+    fn names(&self, signature: &Signature) -> (String, Shape, Option<String>) {
+        let shape = Shape::of(self.run, self.with_reads(signature));
+        let fingerprint = fingerprint(&shape, signature, self.plain_level());
+        let sighting = Sighting {
+            target: &self.run.target,
+            level: self.level,
+            signature,
+            fingerprint: &fingerprint,
+            shape: &shape,
+        };
+        let known = known::matching(self.known, &sighting).map(|issue| issue.name.clone());
+        (fingerprint, shape, known)
+    }
+
+    /// The name without the oracle. Reads count, so that oracles that look at them and others can be compared.
+    fn cause(&self, signature: &Signature) -> String {
+        cause(&Shape::of(self.run, true), signature.exception.as_deref(), self.plain_level())
+    }
+
+    /// Two names of one level do not make two findings of one cause.
+    fn plain_level(&self) -> Option<Level> {
+        let level = self.level?;
+        let said = self.examiner.claims.level(level).and_then(|said| said.same_as);
+        Some(said.unwrap_or(level))
+    }
+
+    /// Only the final-state oracle leaves reads alone, and only where the level does.
+    fn with_reads(&self, signature: &Signature) -> bool {
+        let serial_reads = self.level.is_some_and(|level| {
+            let writes = self.examiner.claims.writes(&self.run.target, level);
+            writes.is_none_or(|writes| writes.claims.reads != ReadPlace::Free)
+        });
+        let takes_snapshots = self.level.is_some_and(|level| level > Level::ReadCommitted);
+        serial_reads || takes_snapshots || signature.oracle != "final-state"
+    }
+}
+
+/// The name of the known issue that a run looks like before it is reduced.
+pub(crate) fn looks_like(run: &Run, signature: &Signature, known: &[KnownIssue]) -> Option<String> {
+    let shape = Shape::of(run, true);
+    let sighting = Sighting {
+        target: &run.target,
+        level: level_of(run),
+        signature,
+        fingerprint: "",
+        shape: &shape,
+    };
+    known::matching(known, &sighting).map(|issue| issue.name.clone())
+}
+
+/// The level that the sessions really ran at, if it is one.
+pub(crate) fn level_of(run: &Run) -> Option<Level> {
+    let level = |session: &SessionInfo| session.level.or_else(|| session.effective_level());
+    let mut levels = run.sessions.iter().map(level);
+    let first = levels.next()??;
+    levels.all(|level| level == Some(first)).then_some(first)
+}
