@@ -84,7 +84,7 @@ fn code_of(error: &anyhow::Error) -> Exit {
         let target = match cause.downcast_ref::<StageError>() {
             Some(StageError::Interrupted) => return Exit::Interrupted,
             Some(StageError::Target(error)) => Some(error),
-            Some(StageError::Setup { .. }) => return Exit::Target,
+            Some(StageError::Setup { .. } | StageError::Elsewhere(_)) => return Exit::Target,
             None => cause.downcast_ref::<TargetError>(),
         };
         if let Some(error) = cause.downcast_ref::<anchorite_servers::Error>() {

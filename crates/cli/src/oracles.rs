@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use anchorite_judge::oracles::{self, CRASH};
 use anchorite_judge::{Oracle, UnknownOracle};
 
 /// One `--oracle` argument.
@@ -14,7 +15,7 @@ pub enum OracleChoice {
     /// A server that goes away is a finding; a hunt always looks for that.
     Crash,
     /// This one.
-    One(Oracle),
+    One(&'static dyn Oracle),
 }
 
 impl FromStr for OracleChoice {
@@ -24,18 +25,30 @@ impl FromStr for OracleChoice {
         match text {
             "all" => Ok(Self::All),
             "none" => Ok(Self::None),
-            "crash" => Ok(Self::Crash),
-            _ => text.parse().map(Self::One),
+            CRASH => Ok(Self::Crash),
+            _ => oracles::named(text).map(Self::One),
         }
     }
 }
 
 /// The oracles that were asked for, each once; without any argument all of them.
-pub fn chosen(choices: &[OracleChoice]) -> Vec<Oracle> {
-    let wanted = |oracle: &Oracle| {
+pub fn chosen(choices: &[OracleChoice]) -> Vec<&'static dyn Oracle> {
+    let wanted = |oracle: &&'static dyn Oracle| {
         choices.is_empty()
             || choices.contains(&OracleChoice::All)
             || choices.contains(&OracleChoice::One(*oracle))
     };
-    Oracle::ALL.into_iter().filter(wanted).collect()
+    oracles::ALL.iter().copied().filter(wanted).collect()
+}
+
+/// The help of `--oracle`: what is asked, and the names.
+pub fn help(question: &str) -> String {
+    let names: Vec<&str> = oracles::ALL.iter().map(|oracle| oracle.name()).collect();
+    format!("{question}: {}, all or none; repeatable; default: all", names.join(", "))
+}
+
+/// The same with what each of them holds a run against.
+pub fn long_help(question: &str) -> String {
+    let lines = oracles::ALL.iter().map(|oracle| format!("{}: {}", oracle.name(), oracle.about()));
+    format!("{}\n\n{}", help(question), lines.collect::<Vec<_>>().join("\n"))
 }

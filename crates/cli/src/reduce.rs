@@ -41,8 +41,8 @@ pub struct ReduceArgs {
     /// ru, rc, rr, si, ser or default; default: what the case or the finding says
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelChoice>,
-    /// Who judges: final-state or all; repeatable; default: all that apply
-    #[arg(long = "oracle", value_name = "ORACLE")]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Who judges"),
+          long_help = oracles::long_help("Who judges"))]
     oracle: Vec<OracleChoice>,
     /// Count documented exceptions as violations
     #[arg(long)]

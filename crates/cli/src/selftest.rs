@@ -37,8 +37,8 @@ pub struct SelfTestArgs {
     /// ru, rc, rr, si, ser, default or all; repeatable
     #[arg(long = "level", value_name = "LEVEL")]
     level: Vec<LevelChoice>,
-    /// Whose eyes are tested: final-state or all; repeatable; default: all
-    #[arg(long = "oracle", value_name = "ORACLE")]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Whose eyes are tested"),
+          long_help = oracles::long_help("Whose eyes are tested"))]
     oracle: Vec<OracleChoice>,
     /// Generated cases for the honest runs, and for each sabotage
     #[arg(long, value_name = "N", default_value_t = 1000)]
@@ -93,7 +93,7 @@ pub fn run(arguments: &SelfTestArgs) -> anyhow::Result<ExitCode> {
 
 fn test(
     arguments: &SelfTestArgs,
-    oracles: &[Oracle],
+    oracles: &[&'static dyn Oracle],
     open: &OpenTarget,
     interrupt: &Interrupt,
     findings: &mut Vec<Findings>,

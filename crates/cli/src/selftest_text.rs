@@ -148,12 +148,12 @@ fn verdict(honest: &Honest, declared: &[&Planted]) -> String {
 mod tests {
     use super::*;
     use anchorite_drivers::sabotage::Sabotage;
-    use anchorite_judge::Oracle;
+    use anchorite_judge::oracles;
 
     #[test]
     fn what_could_not_be_planted_has_no_recall() {
         let planted = |planted, found| Planted {
-            oracle: Oracle::FinalState,
+            oracle: oracles::ALL[0],
             sabotage: Sabotage::ALL[0],
             declared: true,
             planted,

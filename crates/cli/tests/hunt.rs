@@ -195,6 +195,21 @@ fn one_case_of_a_seed_is_shown_in_full() {
 }
 
 #[test]
+fn a_campaign_of_an_oracle_that_is_not_known_is_not_resumed_without_it() {
+    let folder = folder();
+    run(folder.path(), &["--cases", "4", "--seed", "1", "--out", "out"]);
+    let file = folder.path().join("out/campaign.json");
+    let text = std::fs::read_to_string(&file).expect("the campaign");
+    let renamed = text.replace("\"final-state\"", "\"tea-leaves\"");
+    assert_ne!(text, renamed, "{text}");
+    std::fs::write(&file, renamed).expect("a writable file");
+    let output = run(folder.path(), &["--out", "out", "--resume"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("out/campaign.json: unknown oracle 'tea-leaves'"), "{told}");
+}
+
+#[test]
 fn a_resumed_campaign_ends_with_its_cases_and_not_after_a_minute() {
     let folder = folder();
     let budget = |arguments: &[&str]| {

@@ -55,6 +55,16 @@ fn a_slip_is_answered_with_what_was_meant() {
 }
 
 #[test]
+fn every_oracle_is_named_where_one_can_be_chosen() {
+    for command in ["run", "hunt", "reduce", "selftest"] {
+        let help = text(&anchorite(&[command, "--help"]).stdout);
+        for oracle in anchorite_judge::oracles::ALL {
+            assert!(help.contains(oracle.name()), "{command}: {help}");
+        }
+    }
+}
+
+#[test]
 fn a_mistake_is_told_before_anything_else() {
     for command in ["hunt", "probe", "selftest"] {
         let output = anchorite(&[command, "--on", "sqlite", "--level", "rc"]);

@@ -13,9 +13,9 @@ use anchorite_claims::Claims;
 use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, Weights};
 use anchorite_hunt::{Examiner, processors, usual_workers};
-use anchorite_judge::Oracle;
-use anchorite_model::{Case, Level, Outcome, Run, StatementKind};
-use anchorite_stage::{Arena, Asking, Limits, RunOptions, Runner, StageError};
+use anchorite_judge::oracles;
+use anchorite_model::{Case, Level, Outcome, Run, RunError, Runner, StatementKind};
+use anchorite_stage::{Arena, Asking, Limits, RunOptions};
 
 const CASES: usize = 4_000;
 const WARM_UP: usize = 200;
@@ -34,7 +34,7 @@ struct Clocked<'a> {
 }
 
 impl Runner for Clocked<'_> {
-    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         let begun = Instant::now();
         let run = self.arena.run(case, level);
         let spent = if self.is_rehearsing { &mut self.rehearsals } else { &mut self.first_runs };
@@ -86,7 +86,7 @@ struct Measured {
 /// Runs and judges all cases with a few workers.
 fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) -> Measured {
     let claims = Claims::for_target(target.info());
-    let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
+    let examiner = Examiner { claims, oracles: oracles::ALL, strict: false };
     let next = AtomicUsize::new(0);
     // Cases that share their tables stay with one worker, as in a hunt.
     let tables = |case: &Case| {

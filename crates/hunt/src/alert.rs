@@ -4,8 +4,8 @@
 //! Whoever asks many runs one question (does it show again? is this accepted?) must not take such a run for an answer.
 
 use anchorite_drivers::TargetError;
-use anchorite_model::{Case, Ending, ErrorClass, Level, Outcome, Run};
-use anchorite_stage::{Runner, StageError};
+use anchorite_model::{Case, Ending, ErrorClass, Level, Outcome, Run, RunError, Runner};
+use anchorite_stage::StageError;
 
 /// Passes cases on, and speaks up when a connection was lost.
 pub struct Alert<'a> {
@@ -18,24 +18,48 @@ pub struct Alert<'a> {
 }
 
 impl Runner for Alert<'_> {
-    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         if (self.in_doubt)() {
-            return Err(self.lost("somebody else has lost it".to_owned()));
+            return Err(self.lost("somebody else has lost it".to_owned()).into());
         }
-        let run = match self.runner.run(case, level) {
-            Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
-                return Err(self.lost(error.message));
-            }
-            run => run?,
-        };
-        match lost_in(&run).into_iter().next() {
-            Some(words) => Err(self.lost(words)),
-            None => Ok(run),
+        let run = self.runner.run(case, level);
+        self.checked(run)
+    }
+
+    fn run_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+        if (self.in_doubt)() {
+            return Err(self.lost("somebody else has lost it".to_owned()).into());
         }
+        match self.runner.run_all(cases, level) {
+            Ok(runs) => runs.into_iter().map(|run| self.checked(Ok(run))).collect(),
+            Err(error) => self.checked(Err(error)).map(|run| vec![run]),
+        }
+    }
+
+    fn run_elsewhere(
+        &mut self,
+        case: &Case,
+        level: Option<Level>,
+    ) -> Option<Result<Run, RunError>> {
+        let run = self.runner.run_elsewhere(case, level)?;
+        Some(self.checked(run))
     }
 }
 
 impl Alert<'_> {
+    fn checked(&self, run: Result<Run, RunError>) -> Result<Run, RunError> {
+        let run = match run.map_err(StageError::from) {
+            Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
+                return Err(self.lost(error.message).into());
+            }
+            run => run?,
+        };
+        match lost_in(&run).into_iter().next() {
+            Some(words) => Err(self.lost(words).into()),
+            None => Ok(run),
+        }
+    }
+
     fn lost(&self, reason: String) -> StageError {
         TargetError::Connect { endpoint: self.target.to_owned(), reason }.into()
     }

@@ -22,7 +22,7 @@ use crate::retrial::Retrial;
 use crate::supervisor::Down;
 
 /// The name of the oracle.
-pub const ORACLE: &str = "crash";
+pub use anchorite_judge::oracles::CRASH as ORACLE;
 
 /// A loss, seen by one worker.
 #[derive(Debug, Clone)]

@@ -1,9 +1,15 @@
 //! One case before all oracles.
+//!
+//! A case is run once, and every oracle judges that run. An oracle that prepares runs of its own
+//! ([`Oracle::prepare`](anchorite_judge::Oracle::prepare)) gets them beside it; they are made where the run was made,
+//! and before anything is judged.
+
+use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
-use anchorite_judge::{Oracle, covers};
-use anchorite_model::{Case, Covers, Judgement, Level, Run, Signature, Stance};
-use anchorite_stage::{Runner, StageError};
+use anchorite_judge::{Evidence, Laboratory, Oracle, covers};
+use anchorite_model::{Case, Covers, Ending, Judgement, Level, Run, Runner, Signature, Stance};
+use anchorite_stage::StageError;
 
 /// Who judges, by which promises.
 #[derive(Debug, Clone, Copy)]
@@ -11,9 +17,25 @@ pub struct Examiner<'a> {
     /// What the target promises.
     pub claims: &'a Claims,
     /// Who judges.
-    pub oracles: &'a [Oracle],
+    pub oracles: &'a [&'static dyn Oracle],
     /// Whether documented exceptions count as violations.
     pub strict: bool,
+}
+
+/// A case that was run, with everything that the oracles want to see.
+#[derive(Debug, Clone)]
+pub struct CaseRuns {
+    /// What happened.
+    pub run: Run,
+    /// The further runs that oracles prepared, by their names.
+    pub prepared: BTreeMap<&'static str, Vec<Run>>,
+}
+
+impl From<Run> for CaseRuns {
+    /// A run for which no oracle has prepared anything.
+    fn from(run: Run) -> Self {
+        Self { run, prepared: BTreeMap::new() }
+    }
 }
 
 /// A case that was run and judged.
@@ -44,19 +66,41 @@ impl Examiner<'_> {
         case: &Case,
         level: Option<Level>,
     ) -> Result<Examined, StageError> {
-        let run = runner.run(case, level)?;
-        self.judge(runner, run)
+        let runs = self.perform(runner, case, level)?;
+        self.judge(runner, runs)
     }
 
-    /// Lets every oracle judge a run that was made elsewhere; rehearsals go to `runner`.
-    pub fn judge(&self, runner: &mut dyn Runner, run: Run) -> Result<Examined, StageError> {
-        let level = run.level;
-        let mut rehearse = |case: &Case| runner.run(case, level);
+    /// Runs a case once, and what the oracles have prepared for it.
+    pub fn perform(
+        &self,
+        runner: &mut dyn Runner,
+        case: &Case,
+        level: Option<Level>,
+    ) -> Result<CaseRuns, StageError> {
+        let run = runner.run(case, level)?;
+        let mut prepared = BTreeMap::new();
+        if run.ending == Ending::Complete {
+            for oracle in self.oracles {
+                let cases = oracle.prepare(&run);
+                if !cases.is_empty() {
+                    prepared.insert(oracle.name(), runner.run_all(&cases, level)?);
+                }
+            }
+        }
+        Ok(CaseRuns { run, prepared })
+    }
+
+    /// Lets every oracle judge what was run, here or elsewhere; what they want to try goes to `runner`.
+    pub fn judge(&self, runner: &mut dyn Runner, runs: CaseRuns) -> Result<Examined, StageError> {
+        let CaseRuns { run, prepared } = runs;
+        let evidence = Evidence::new(&run, self.claims, prepared);
+        let mut laboratory = Laboratory::new(runner, run.level);
         let judgements = self
             .oracles
             .iter()
-            .map(|oracle| oracle.judge(&run, self.claims, &mut rehearse))
+            .map(|oracle| oracle.judgement(&evidence, &mut laboratory))
             .collect::<Result<Vec<_>, _>>()?;
+        drop(evidence);
         let covers = self.oracles.iter().zip(&judgements).filter_map(|(oracle, said)| {
             let covers = covers(*oracle, &said.verdict, &run, self.claims)?;
             Some((said.oracle.clone(), covers))

@@ -61,7 +61,7 @@ pub fn learn(runner: &mut dyn Runner, product: Product) -> Result<Learnt, StageE
 }
 
 fn ask(runner: &mut dyn Runner, case: &Case) -> Result<Said, StageError> {
-    match runner.run(case, None) {
+    match runner.run(case, None).map_err(StageError::from) {
         Ok(run) if !lost_in(&run).is_empty() => Ok(Said::Lost),
         Ok(run) if is_accepted(&run) => Ok(Said::Accepted),
         Ok(run) if is_forbidden(&run) => Ok(Said::Forbidden),

@@ -9,8 +9,8 @@
 //! Assumption: a reduced case is small enough to have one cause, so who calls its run a violation means the same.
 //! Blind spot: two causes with one shape at one level that different oracles see; the first one found has the name.
 
-use anchorite_claims::ReadPlace;
-use anchorite_model::{Level, Run, SessionInfo, Signature};
+use anchorite_judge::{level_of, oracles};
+use anchorite_model::{Level, Run, Signature};
 use anchorite_reduce::known::{self, KnownIssue, Sighting};
 use anchorite_reduce::{Shape, cause, fingerprint};
 
@@ -88,14 +88,14 @@ impl By<'_> {
         Some(said.unwrap_or(level))
     }
 
-    /// Only the final-state oracle leaves reads alone, and only where the level does.
+    /// Whether reads without locks may have a part in it: they are compared, or begin a snapshot.
     fn with_reads(&self, signature: &Signature) -> bool {
-        let serial_reads = self.level.is_some_and(|level| {
-            let writes = self.examiner.claims.writes(&self.run.target, level);
-            writes.is_none_or(|writes| writes.claims.reads != ReadPlace::Free)
-        });
-        let takes_snapshots = self.level.is_some_and(|level| level > Level::ReadCommitted);
-        serial_reads || takes_snapshots || signature.oracle != "final-state"
+        let compares_reads = |level: Level| {
+            let (claims, target) = (self.examiner.claims, &self.run.target);
+            let oracle = oracles::named(&signature.oracle);
+            oracle.is_ok_and(|oracle| oracle.compares_reads(claims, target, level))
+        };
+        self.level.is_some_and(|level| level > Level::ReadCommitted || compares_reads(level))
     }
 }
 
@@ -110,12 +110,4 @@ pub(crate) fn looks_like(run: &Run, signature: &Signature, known: &[KnownIssue])
         shape: &shape,
     };
     known::matching(known, &sighting).map(|issue| issue.name.clone())
-}
-
-/// The level that the sessions really ran at, if it is one.
-pub(crate) fn level_of(run: &Run) -> Option<Level> {
-    let level = |session: &SessionInfo| session.level.or_else(|| session.effective_level());
-    let mut levels = run.sessions.iter().map(level);
-    let first = levels.next()??;
-    levels.all(|level| level == Some(first)).then_some(first)
 }

@@ -23,6 +23,7 @@ use anchorite_model::{
 use anchorite_reduce::known;
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
 
+use crate::examiner::CaseRuns;
 use crate::{Effort, Examiner, Investigation, Suspicion, investigate};
 
 /// What is tested, and how much.
@@ -32,7 +33,7 @@ pub struct SelfTest<'a> {
     /// The level of all sessions; `None` = the target's default.
     pub level: Option<Level>,
     /// Whose eyes are tested.
-    pub oracles: &'a [Oracle],
+    pub oracles: &'a [&'static dyn Oracle],
     /// The cases, in order.
     pub cases: &'a [Case],
     /// No sabotage is planted more often than this: a share needs no more.
@@ -62,7 +63,7 @@ pub struct Findings {
 #[derive(Debug, Clone)]
 pub struct Planted {
     /// Who had to find it.
-    pub oracle: Oracle,
+    pub oracle: &'static dyn Oracle,
     /// What was planted.
     pub sabotage: Sabotage,
     /// Whether the oracle says that it can see this.
@@ -85,7 +86,7 @@ pub struct Planted {
 #[derive(Debug, Clone)]
 pub struct Honest {
     /// Who judged.
-    pub oracle: Oracle,
+    pub oracle: &'static dyn Oracle,
     /// Cases that ran.
     pub cases: u64,
     /// Violations, although nobody did anything, that are no known issues of the server.
@@ -98,18 +99,6 @@ pub struct Honest {
     pub undecided: u64,
     /// The number of the first case with a false alarm, and what the oracle says about it.
     pub first_false_alarm: Option<(u64, Vec<String>)>,
-}
-
-/// Whether an oracle says that it can see a sabotage at a level.
-pub fn declares(oracle: Oracle, sabotage: Sabotage, level: Option<Level>) -> bool {
-    match oracle {
-        // Reads are compared only where the level promises them to be serializable. A lock that is not taken shows
-        // only if somebody else comes along.
-        Oracle::FinalState => {
-            sabotage.changes_final_state()
-                || (level == Some(Level::Serializable) && sabotage != Sabotage::ReadLockNotTaken)
-        }
-    }
 }
 
 impl Planted {
@@ -223,7 +212,7 @@ impl SelfTest<'_> {
 
     fn baseline(&self) -> Result<Baseline, StageError> {
         let mut runner = Arena::new(self.target, self.options.clone())?;
-        let new = |oracle: &Oracle| Honest {
+        let new = |oracle: &&'static dyn Oracle| Honest {
             oracle: *oracle,
             cases: 0,
             false_alarms: 0,
@@ -237,11 +226,12 @@ impl SelfTest<'_> {
             Baseline { shown: Vec::new(), level: self.level, words: String::new(), honest };
         for (number, case) in (0..).zip(self.cases) {
             (self.progress)(1);
-            let Some(run) = self.run(&mut runner, case)? else {
+            let Some(runs) = self.run(&mut runner, case)? else {
                 baseline.shown.push(None);
                 continue;
             };
-            let shown = Shown::by(&run);
+            let run = &runs.run;
+            let shown = Shown::by(run);
             if baseline.words.is_empty()
                 && let Some(session) = run.sessions.first()
             {
@@ -249,7 +239,7 @@ impl SelfTest<'_> {
                 let name = baseline.level.map(|level| level.name().to_owned());
                 baseline.words = name.unwrap_or_else(|| session.level_read_back.clone());
             }
-            let tried = self.examiner().judge(&mut runner, run)?;
+            let tried = self.examiner().judge(&mut runner, runs)?;
             let mut known = Vec::new();
             for signature in &tried.signatures {
                 if self.is_known(&mut runner, case, signature)? {
@@ -286,10 +276,10 @@ impl SelfTest<'_> {
         let target = sabotaged(self.target, sabotage);
         let mut runner = Arena::new(&target, self.options.clone())?;
         let mut rehearsals = Arena::new(self.target, self.options.clone())?;
-        let new = |oracle: &Oracle| Planted {
+        let new = |oracle: &&'static dyn Oracle| Planted {
             oracle: *oracle,
             sabotage,
-            declared: declares(*oracle, sabotage, baseline.level),
+            declared: oracle.declares(sabotage.name(), baseline.level),
             planted: 0,
             found: 0,
             allowed: 0,
@@ -308,13 +298,13 @@ impl SelfTest<'_> {
             left -= 1;
             let Some(honest) = honest else { continue };
             let acts = target.acts();
-            let Some(run) = self.run(&mut runner, case)? else { continue };
+            let Some(runs) = self.run(&mut runner, case)? else { continue };
             let acted = sabotage.is_always_on() || target.acts() > acts;
-            if !acted || Shown::by(&run) == *honest {
+            if !acted || Shown::by(&runs.run) == *honest {
                 continue;
             }
             planted += 1;
-            let tried = self.examiner().judge(&mut rehearsals, run)?;
+            let tried = self.examiner().judge(&mut rehearsals, runs)?;
             for (line, judgement) in lines.iter_mut().zip(tried.judgements) {
                 line.note(number, &judgement.verdict);
             }
@@ -324,13 +314,15 @@ impl SelfTest<'_> {
     }
 
     /// Runs a case; `None` if the target cannot set it up.
-    fn run(&self, runner: &mut dyn Runner, case: &Case) -> Result<Option<Run>, StageError> {
-        match runner.run(case, self.level) {
-            Ok(Run { ending: Ending::TargetLost(reason), target, .. }) => {
+    fn run(&self, runner: &mut dyn Runner, case: &Case) -> Result<Option<CaseRuns>, StageError> {
+        match self.examiner().perform(runner, case, self.level) {
+            Ok(CaseRuns {
+                run: Run { ending: Ending::TargetLost(reason), target, .. }, ..
+            }) => {
                 let endpoint = target.to_string();
                 Err(TargetError::Connect { endpoint, reason }.into())
             }
-            Ok(run) => Ok(Some(run)),
+            Ok(runs) => Ok(Some(runs)),
             Err(StageError::Setup { .. }) => Ok(None),
             Err(error) => Err(error),
         }

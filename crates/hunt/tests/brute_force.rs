@@ -13,8 +13,8 @@ use anchorite_claims::Claims;
 use anchorite_drivers::open;
 use anchorite_generate::Recipe;
 use anchorite_hunt::Examiner;
-use anchorite_judge::Oracle;
 use anchorite_judge::fate::{End, ends};
+use anchorite_judge::oracles;
 use anchorite_model::{Case, Outcome, Product, Run, StatementKind, Value, Verdict};
 use anchorite_stage::{Arena, RunOptions, Runner};
 
@@ -88,7 +88,7 @@ fn the_oracle_agrees_with_brute_force_over_all_serial_orders() {
     let target = open("sqlite").expect("SQLite is always there");
     let mut arena = Arena::new(target.as_ref(), RunOptions::default()).expect("it can be used");
     let claims = Claims::for_product(Product::Sqlite);
-    let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
+    let examiner = Examiner { claims, oracles: oracles::ALL, strict: false };
     let recipe = Recipe::new(Product::Sqlite);
     let (mut honest, mut broken) = (0, 0);
     for number in 0..400 {
@@ -98,7 +98,7 @@ fn the_oracle_agrees_with_brute_force_over_all_serial_orders() {
         }
         let run = arena.run(&case, None).expect("a generated case runs");
         let possible = serial_states(&mut arena, &run);
-        let tried = examiner.judge(&mut arena, run.clone()).expect("it can be judged");
+        let tried = examiner.judge(&mut arena, run.clone().into()).expect("it can be judged");
         assert!(possible.contains(&tables(&run)), "{}: brute force says violation", case.name);
         assert_eq!(tried.judgements[0].verdict, Verdict::Pass, "{}", case.name);
         honest += 1;
@@ -113,7 +113,7 @@ fn the_oracle_agrees_with_brute_force_over_all_serial_orders() {
         if possible.contains(&tables(&faulty)) {
             continue;
         }
-        let tried = examiner.judge(&mut arena, faulty).expect("it can be judged");
+        let tried = examiner.judge(&mut arena, faulty.into()).expect("it can be judged");
         let found = matches!(tried.judgements[0].verdict, Verdict::Violation { .. });
         assert!(found, "{}: {:?}", case.name, tried.judgements);
         broken += 1;

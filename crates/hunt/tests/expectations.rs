@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anchorite_claims::Claims;
 use anchorite_drivers::{Target, open};
 use anchorite_hunt::Examiner;
-use anchorite_judge::{Agreement, Oracle, Remark, compare, is_measured_on};
+use anchorite_judge::{Agreement, Remark, compare, is_measured_on, oracles};
 use anchorite_model::Case;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 
@@ -45,7 +45,7 @@ fn contradictions(target: &dyn Target, case: &Case) -> Vec<String> {
         return Vec::new();
     }
     let claims = Claims::for_product(product);
-    let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
+    let examiner = Examiner { claims, oracles: oracles::ALL, strict: false };
     let mut runner = FreshTables { target, options: RunOptions::default() };
     let is_measured =
         || is_measured_on(case, target.info()).unwrap_or_else(|error| panic!("{error}"));

@@ -11,7 +11,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::{Target, open};
 use anchorite_generate::Recipe;
 use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
-use anchorite_judge::Oracle;
+use anchorite_judge::oracles;
 use anchorite_model::{Case, Level, Origin, Run, Verdict};
 use anchorite_reduce::known;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
@@ -46,7 +46,7 @@ fn is_known(target: &dyn Target, examiner: &Examiner<'_>, case: &Case, level: Le
 
 fn hunt(target: &dyn Target, level: Level, cases: u64) -> Counts {
     let claims = Claims::for_target(target.info());
-    let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
+    let examiner = Examiner { claims, oracles: oracles::ALL, strict: false };
     let recipe = Recipe::new(target.info().product);
     let mut arena =
         Arena::new(target, RunOptions { limits: Limits::hurried(), ..RunOptions::default() })

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anchorite_claims::Claims;
 use anchorite_drivers::{Target, open};
 use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
-use anchorite_judge::Oracle;
+use anchorite_judge::oracles;
 use anchorite_model::{
     Case, Ending, ErrorClass, Level, Origin, Outcome, Product, Run, StatementKind,
 };
@@ -38,7 +38,7 @@ fn reduced(
     interesting: impl Fn(&Run) -> bool,
 ) -> Reduced {
     let case = Case::parse("real", text).expect("a case");
-    let mut still = |case: &Case| match runner.run(case, None) {
+    let mut still = |case: &Case| match runner.run(case, None).map_err(StageError::from) {
         Ok(run) => Ok(run.ending == Ending::Complete && interesting(&run)),
         Err(StageError::Setup { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -126,7 +126,7 @@ fn an_investigation_ends_with_a_known_issue() {
     for target in servers(&[Product::Mariadb, Product::Mysql]) {
         let case = Case::parse("blown-up", BLOWN_UP).expect("a case");
         let claims = Claims::for_target(target.info());
-        let examiner = Examiner { claims, oracles: &Oracle::ALL, strict: false };
+        let examiner = Examiner { claims, oracles: oracles::ALL, strict: false };
         let options = RunOptions::default();
         let mut fast = Arena::new(target.as_ref(), options.clone()).expect("an arena");
         let mut fresh = FreshTables { target: target.as_ref(), options };

@@ -22,7 +22,7 @@ use anchorite_hunt::ending::End;
 use anchorite_hunt::{
     Audience, Effort, HuntOptions, HuntTarget, ServerControl, Stop, Supervisor, Tally, hunt,
 };
-use anchorite_judge::Oracle;
+use anchorite_judge::oracles;
 use anchorite_model::{FindingLine, HuntSummary, Product};
 use anchorite_stage::RunOptions;
 use anchorite_store::{Campaign, CampaignTarget, Past, Ranges, Store};
@@ -118,7 +118,7 @@ fn hunt_in(folder: &Path) -> HuntSummary {
         jobs: 2,
         block: BLOCK,
         time: None,
-        oracles: Oracle::ALL.to_vec(),
+        oracles: oracles::ALL.to_vec(),
         effort,
         known: Vec::new(),
         run: RunOptions::default(),

@@ -5,8 +5,8 @@
 use anchorite_drivers::open;
 use anchorite_generate::{FEATURES, known_support};
 use anchorite_hunt::learn;
-use anchorite_model::{Case, DbError, Ending, Level, Outcome, Run};
-use anchorite_stage::{FreshTables, RunOptions, Runner, StageError};
+use anchorite_model::{Case, DbError, Ending, Level, Outcome, Run, RunError, Runner};
+use anchorite_stage::{FreshTables, RunOptions};
 
 /// Everything that the product is known to have is found on this target.
 fn check(url: &str) {
@@ -36,7 +36,7 @@ struct Clumsy<'a> {
 }
 
 impl Runner for Clumsy<'_> {
-    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         let mut run = self.runner.run(case, level)?;
         if self.asked.last() != Some(case) {
             self.asked.push(case.clone());
@@ -73,7 +73,7 @@ fn a_lost_connection_says_nothing_about_an_option() {
 struct Forbidding<'a>(FreshTables<'a>, &'static str);
 
 impl Runner for Forbidding<'_> {
-    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         let mut run = self.0.run(case, level)?;
         for event in run.events.iter_mut().filter(|event| event.sql.contains("FOREIGN KEY")) {
             let error = DbError { code: self.1.to_owned(), ..DbError::default() };

@@ -8,7 +8,7 @@ use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, case};
 use anchorite_hunt::SelfTest;
 use anchorite_hunt::selftest::Findings;
-use anchorite_judge::Oracle;
+use anchorite_judge::oracles;
 use anchorite_model::Case;
 use anchorite_stage::{Limits, RunOptions};
 
@@ -29,7 +29,7 @@ fn findings(target: &dyn Target) -> Findings {
     let test = SelfTest {
         target,
         level: target.levels().last().copied(),
-        oracles: &[Oracle::FinalState],
+        oracles: oracles::ALL,
         cases: &cases,
         plants: PLANTS,
         jobs: 2,

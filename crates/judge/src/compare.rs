@@ -5,10 +5,10 @@
 //! is answered in one place.
 
 use anchorite_claims::Version;
-use anchorite_model::{Case, Judgement, Level, Run, SessionInfo, TargetInfo, Verdict};
+use anchorite_model::{Case, Judgement, Run, SessionInfo, TargetInfo, Verdict};
 
+use crate::evidence::level_of;
 use crate::expect::{self, BadExpectation, expectations};
-use crate::final_state::common_level;
 use crate::header::{ConditionError, shows};
 use crate::measured::{self, Agreement, Measured, Remark, Versions};
 
@@ -40,11 +40,6 @@ impl Comparison {
             .into_iter()
             .find(|agreement| has(*agreement))
     }
-}
-
-/// The level that all sessions of a run really ran at, if it is one and the same.
-pub fn level_of(run: &Run) -> Option<Level> {
-    common_level(run).ok()
 }
 
 /// Whether everything in the header that [`compare`] needs can be read.

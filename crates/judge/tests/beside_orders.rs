@@ -2,11 +2,14 @@
 //! the record of each. The record without the fault passes, so it is the fault that is seen.
 
 use anchorite_claims::Claims;
-use anchorite_judge::final_state::{CONSTRAINT, LOCK, REFUSED, judge};
+use std::collections::BTreeMap;
+
+use anchorite_judge::final_state::{CONSTRAINT, LOCK, REFUSED};
+use anchorite_judge::{Evidence, Laboratory, oracles};
 use anchorite_model::{
     Answer, Case, DbError, ErrorClass, Event, Level, Outcome, Product, Run, Value, Verdict,
 };
-use anchorite_stage::{RunOptions, StageError, run_case};
+use anchorite_stage::{FreshTables, RunOptions, StageError, run_case};
 
 fn case(text: &str) -> Case {
     Case::parse("beside", text).expect("a valid case")
@@ -19,7 +22,12 @@ fn run(case: &Case) -> Result<Run, StageError> {
 
 fn verdict(run: &Run) -> Verdict {
     let claims = Claims::for_product(run.target.product);
-    judge(run, claims, &mut |case| self::run(case)).expect("SQLite answers").verdict
+    let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
+    let mut runner = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+    let mut laboratory = Laboratory::new(&mut runner, run.level);
+    let evidence = Evidence::new(run, claims, BTreeMap::new());
+    let judged = oracles::ALL[0].judgement(&evidence, &mut laboratory);
+    judged.expect("SQLite answers").verdict
 }
 
 fn anomaly(verdict: &Verdict) -> Option<&str> {

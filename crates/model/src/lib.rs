@@ -14,6 +14,7 @@ pub mod level;
 pub mod nearest;
 pub mod product;
 pub mod run;
+pub mod runner;
 pub mod spec;
 pub mod sql;
 pub mod value;
@@ -29,6 +30,7 @@ pub use run::{
     Answer, Blocker, BlockingKnowledge, DbError, Ending, ErrorClass, Event, Notice, Outcome, Rows,
     Run, SessionInfo,
 };
+pub use runner::{Pair, RunError, Runner};
 pub use sql::StatementKind;
 pub use value::Value;
 pub use verdict::{Expected, Judgement, Signature, Verdict};

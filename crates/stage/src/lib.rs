@@ -26,14 +26,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anchorite_drivers::{Target, TargetError, Turn, heed};
-use anchorite_model::{Case, DbError, Ending, Level, Run};
+use anchorite_model::{Case, DbError, Ending, Level, Run, RunError};
+
+pub use anchorite_model::Runner;
 
 use ending::{Remains, read_final_state};
 use open_sessions::{OpenSessions, Stage};
 
 pub use arena::Arena;
 pub use limits::Limits;
-pub use runner::{FreshTables, Runner};
+pub use runner::FreshTables;
 
 /// How the stage learns that a statement is blocked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,6 +93,24 @@ pub enum StageError {
     /// Stopped from outside.
     #[error("interrupted")]
     Interrupted,
+    /// An error of a runner that is not the stage's.
+    #[error(transparent)]
+    Elsewhere(RunError),
+}
+
+impl From<StageError> for RunError {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Elsewhere(error) => error,
+            error => Self::new(error),
+        }
+    }
+}
+
+impl From<RunError> for StageError {
+    fn from(error: RunError) -> Self {
+        error.downcast().unwrap_or_else(Self::Elsewhere)
+    }
 }
 
 /// While a case waits for its turn, the interrupt is looked at this often.

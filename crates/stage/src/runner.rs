@@ -1,16 +1,9 @@
-//! Somewhere to run cases, one after another.
+//! The runner beyond doubt.
 
 use anchorite_drivers::Target;
-use anchorite_model::{Case, Level, Run};
+use anchorite_model::{Case, Level, Run, RunError, Runner};
 
-use crate::{RunOptions, StageError, run_case};
-
-/// Runs cases. Oracles, the reducer and campaigns ask for runs through this and do not care how a place
-/// is prepared for them.
-pub trait Runner {
-    /// Runs a case on tables that nobody else has touched; `level` overrides what the case says.
-    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError>;
-}
+use crate::{RunOptions, run_case};
 
 /// Creates everything anew for each case: schema, tables, sessions. Slow, and beyond doubt.
 pub struct FreshTables<'t> {
@@ -21,7 +14,7 @@ pub struct FreshTables<'t> {
 }
 
 impl Runner for FreshTables<'_> {
-    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
-        run_case(self.target, case, &RunOptions { level, ..self.options.clone() })
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        Ok(run_case(self.target, case, &RunOptions { level, ..self.options.clone() })?)
     }
 }

@@ -79,7 +79,7 @@ fn an_arena_survives_cut_connections_and_tells_of_a_killed_server() {
         let first = arena.run(&case(), None).expect("it runs");
         for _ in 0..3 {
             cut_connections(target);
-            let cut = arena.run(&case(), None);
+            let cut = arena.run(&case(), None).map_err(StageError::from);
             assert!(is_lost(&cut), "{}: {cut:?}", target.info());
             let next = arena.run(&case(), None).expect("it runs again");
             assert_eq!(next.final_state, first.final_state);
@@ -89,7 +89,7 @@ fn an_arena_survives_cut_connections_and_tells_of_a_killed_server() {
         kill_process(pid, Signal::KILL).expect("it is ours");
         assert!(server.ended_within(LIMIT));
         for _ in 0..2 {
-            let lost = arena.run(&case(), None);
+            let lost = arena.run(&case(), None).map_err(StageError::from);
             assert!(is_lost(&lost), "{}: {lost:?}", target.info());
         }
         println!("{}: lost and noticed", target.info());

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::levels::LevelChoice;
 use crate::login::LoginArgs;
-use crate::oracles::OracleChoice;
+use crate::oracles::{self, OracleChoice};
 
 /// The budget when none is given.
 const DEFAULT_TIME: Duration = Duration::from_secs(60);
@@ -33,8 +33,8 @@ pub struct HuntArgs {
     /// ru, rc, rr, si, ser, default or all; repeatable; default: all that the target has, in turns
     #[arg(long = "level", value_name = "LEVEL")]
     pub level: Vec<LevelChoice>,
-    /// Who judges: final-state, crash (always on), all or none; repeatable; default: all
-    #[arg(long = "oracle", value_name = "ORACLE")]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Who judges, beside crash, which is always on"),
+          long_help = oracles::long_help("Who judges, beside crash, which is always on"))]
     pub oracle: Vec<OracleChoice>,
     /// The seed of all cases; default: a random one
     #[arg(long, value_name = "N")]

@@ -26,7 +26,7 @@ use anchorite_drivers::endpoint::without_password;
 use anchorite_drivers::{Target, TargetError};
 use anchorite_generate::case;
 use anchorite_hunt::{Effort, Ended, HuntOptions, HuntTarget, Stop, Supervisor, Tally, hunt};
-use anchorite_judge::Oracle;
+use anchorite_judge::{Oracle, oracles::CRASH};
 use anchorite_reduce::known::{self, KnownIssue};
 use anchorite_report::hunt as report;
 use anchorite_stage::{Asking, Limits, RunOptions};
@@ -38,7 +38,7 @@ use self::audience::Live;
 use self::recipe::WeightsFile;
 use self::server_control::Kept;
 pub use self::words::span;
-use crate::exit::Exit;
+use crate::exit::{BadInput, Exit};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::login::Login;
@@ -68,7 +68,7 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
         jobs: arguments.jobs(),
         block,
         time: arguments.time(store.campaign().cases),
-        oracles: named(&store.campaign().oracles),
+        oracles: named(&store)?,
         effort: Effort::default(),
         known: known_issues(arguments.known.as_deref())?,
         run: RunOptions {
@@ -257,6 +257,12 @@ fn default_folder(seed: u64) -> PathBuf {
     Path::new("anchorite-findings").join(format!("seed-{seed}"))
 }
 
-fn named(names: &[String]) -> Vec<Oracle> {
-    names.iter().filter_map(|name| name.parse().ok()).collect()
+/// The oracles that a campaign names. Without one of them it would be another campaign.
+fn named(store: &Store) -> anyhow::Result<Vec<&'static dyn Oracle>> {
+    let names = store.campaign().oracles.iter().filter(|name| *name != CRASH);
+    let oracles = names.map(|name| anchorite_judge::oracles::named(name));
+    oracles.collect::<Result<_, _>>().map_err(|error| {
+        let file = store.folder().unwrap_or(Path::new("")).join("campaign.json");
+        BadInput(format!("{}: {error}", file.display())).into()
+    })
 }

@@ -53,8 +53,8 @@ pub struct RunArgs {
     /// ru, rc, rr, si, ser, default or all; repeatable; default: what the case says
     #[arg(long = "level", value_name = "LEVEL")]
     level: Vec<LevelChoice>,
-    /// Who judges the runs: final-state, all or none; repeatable; default: all that apply
-    #[arg(long = "oracle", value_name = "ORACLE")]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Who judges the runs"),
+          long_help = oracles::long_help("Who judges the runs"))]
     oracle: Vec<OracleChoice>,
     /// Count documented exceptions as violations
     #[arg(long)]

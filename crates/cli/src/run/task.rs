@@ -32,7 +32,7 @@ const SKIPPED_NAMED_MAX: usize = 5;
 pub struct RunTask<'a> {
     pub arguments: &'a RunArgs,
     pub scripts: &'a [Script],
-    pub oracles: Vec<Oracle>,
+    pub oracles: Vec<&'static dyn Oracle>,
     pub options: RunOptions,
     pub login: Login,
     pub interrupt: Interrupt,

@@ -64,7 +64,7 @@ pub struct HuntOptions {
     /// How long; `None` = until all cases are done.
     pub time: Option<Duration>,
     /// Who judges.
-    pub oracles: Vec<Oracle>,
+    pub oracles: Vec<&'static dyn Oracle>,
     /// How much to do for one suspect.
     pub effort: Effort,
     /// Issues that have a name already.

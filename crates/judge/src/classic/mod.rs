@@ -26,7 +26,7 @@ use anchorite_claims::{Anomaly, Claims, Promise};
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Ending, Run};
 
-use crate::compare::level_of;
+use crate::evidence::level_of;
 use crate::final_state::transactions::transactions;
 use crate::probe;
 use cycles::{Graph, Sighting};

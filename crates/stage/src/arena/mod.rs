@@ -24,14 +24,14 @@ mod set;
 
 use anchorite_drivers::Target;
 use anchorite_model::sql::Dialect;
-use anchorite_model::{Case, Ending, Level, Run};
+use anchorite_model::{Case, Ending, Level, Run, RunError, Runner};
 
 use self::kept::{Kept, arrive};
 use self::preparation::{Preparation, Reader};
 use crate::case_session::CaseSession;
 use crate::ending::{Remains, read_final_state};
 use crate::open_sessions::Stage;
-use crate::{RunOptions, Runner, StageError, await_turn, heeding, run_in_turn};
+use crate::{RunOptions, StageError, await_turn, heeding, run_in_turn};
 
 /// Runs cases on kept tables and sessions.
 pub struct Arena<'t> {
@@ -142,7 +142,7 @@ impl<'t> Arena<'t> {
 }
 
 impl Runner for Arena<'_> {
-    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, StageError> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         self.options.level = level;
         let options = self.options.clone();
         let ended = heeding(&options, || {
@@ -159,6 +159,6 @@ impl Runner for Arena<'_> {
             // What was kept may be in any state.
             self.kept = None;
         }
-        ended
+        Ok(ended?)
     }
 }

@@ -1,15 +1,15 @@
 //! What an UPDATE or DELETE may have done: the must/may rule, row by row.
 
 use anchorite_claims::{Deviation, WriteView, WriteWord};
-use anchorite_model::{Case, Run};
 
 use super::evaluate::{Contents, Effect, Evaluator};
 use super::inner;
 use super::shape::WriteShape;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use super::state::{Row, State, Version, Writer};
-use crate::final_state::compare::tuple;
-use crate::final_state::transactions::Performed;
+use crate::laboratory::Laboratory;
+use crate::oracles::final_state::compare::tuple;
+use crate::oracles::final_state::transactions::Performed;
 
 /// More rows than this with two possible fates in one statement are not followed.
 const MOST_CHOICES: usize = 6;
@@ -36,15 +36,15 @@ struct Situation<'s, 'r> {
 
 impl<'r> Simulation<'_, 'r> {
     /// The states that an UPDATE or DELETE may lead to.
-    pub(super) fn change<E>(
+    pub(super) fn change(
         &self,
         state: &State,
         writer: Writer,
         statement: &Performed<'r>,
         shape: &WriteShape,
         evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Branches, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<Branches> {
         let Some(table) = state.tables.iter().position(|name| *name == shape.table) else {
             return Ok(Err(format!("there is no table {} at the end", shape.table)));
         };
@@ -54,7 +54,7 @@ impl<'r> Simulation<'_, 'r> {
         let mut fates: Vec<(usize, Vec<Fate>)> = Vec::new();
         for (index, row) in state.rows.iter().enumerate().filter(|(_, row)| row.table == table) {
             let situation = Situation { state, row, table, writer, statement, shape };
-            let fate = inner!(self.fates(&situation, evaluator, rehearse));
+            let fate = inner!(self.fates(&situation, evaluator, laboratory));
             fates.push((index, fate));
         }
         if fates.iter().filter(|(_, fate)| fate.len() > 1).count() > MOST_CHOICES {
@@ -71,12 +71,12 @@ impl<'r> Simulation<'_, 'r> {
     }
 
     /// What may become of one row under one statement.
-    fn fates<E>(
+    fn fates(
         &self,
         situation: &Situation<'_, 'r>,
         evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Vec<Fate>, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<Vec<Fate>> {
         let Situation { state, row, writer, statement, .. } = *situation;
         let (sees, begin) = self.view_of(writer, statement);
         let mut versions: Vec<Option<&Version>> = match row.own(writer) {
@@ -93,7 +93,7 @@ impl<'r> Simulation<'_, 'r> {
         let mut effects = Vec::new();
         for version in &versions {
             for view in &views {
-                effects.push(inner!(self.effect(situation, *version, view, evaluator, rehearse)));
+                effects.push(inner!(self.effect(situation, *version, view, evaluator, laboratory)));
             }
         }
         let first = effects.first().cloned().flatten();
@@ -113,7 +113,7 @@ impl<'r> Simulation<'_, 'r> {
         };
         let (mut held, mut held_otherwise) = (None, false);
         for version in row.held_by_others(writer) {
-            let effect = self.effect(situation, Some(version), &views[0], evaluator, rehearse);
+            let effect = self.effect(situation, Some(version), &views[0], evaluator, laboratory);
             let matches = inner!(effect).is_some();
             held = held.or(matches.then(|| when_made(version)));
             held_otherwise |= !matches;
@@ -150,14 +150,14 @@ impl<'r> Simulation<'_, 'r> {
     }
 
     /// What the statement does to one version of a row; `None` = nothing.
-    fn effect<E>(
+    fn effect(
         &self,
         situation: &Situation<'_, 'r>,
         version: Option<&Version>,
         view: &Contents,
         evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Option<Effect>, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<Option<Effect>> {
         let Some(values) = version.and_then(|version| version.values.as_ref()) else {
             return Ok(Ok(None));
         };
@@ -172,7 +172,7 @@ impl<'r> Simulation<'_, 'r> {
         let session = self.committed[situation.writer].session;
         let sql = situation.statement.sql;
         let effect =
-            inner!(evaluator.on_row(session, sql, situation.table, values, &others, rehearse));
+            inner!(evaluator.on_row(session, sql, situation.table, values, &others, laboratory));
         let nothing = effect.affected == 0 && effect.values.as_ref() == Some(values);
         Ok(Ok((!nothing).then_some(effect)))
     }

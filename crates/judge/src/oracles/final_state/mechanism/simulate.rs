@@ -3,14 +3,15 @@
 
 use anchorite_claims::{Deviation, DocumentedWrites, WriteView, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
-use anchorite_model::{Case, Rows, Run, Value};
+use anchorite_model::{Rows, Run, RunError, Value};
 
 use super::evaluate::Evaluator;
 use super::inner;
 use super::shape::write_shape;
 use super::state::{State, Version, Writer};
-use crate::final_state::compare::{abridged, spelled};
-use crate::final_state::transactions::{Performed, Transaction, is_optimistic};
+use crate::laboratory::Laboratory;
+use crate::oracles::final_state::compare::{abridged, spelled};
+use crate::oracles::final_state::transactions::{Performed, Transaction, is_optimistic};
 
 /// More courses than this are not followed.
 const MOST_COURSES: usize = 64;
@@ -52,7 +53,7 @@ enum Action {
     Commit { writer: Writer },
 }
 
-pub(super) type Outer<T, E> = Result<Result<T, String>, E>;
+pub(super) type Outer<T> = Result<Result<T, String>, RunError>;
 
 impl<'a, 'r> Simulation<'a, 'r> {
     /// Prepares to follow these transactions.
@@ -77,27 +78,27 @@ impl<'a, 'r> Simulation<'a, 'r> {
     }
 
     /// Every course, as far as it goes.
-    pub fn courses<E>(
+    pub fn courses(
         &self,
         initial: &[(String, Rows)],
         evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Vec<Course>, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<Vec<Course>> {
         let mut courses = Vec::new();
         let state = State::initial(initial);
-        inner!(self.follow(state, 0, Vec::new(), &mut courses, evaluator, rehearse));
+        inner!(self.follow(state, 0, Vec::new(), &mut courses, evaluator, laboratory));
         Ok(Ok(courses))
     }
 
-    fn follow<E>(
+    fn follow(
         &self,
         mut state: State,
         at: usize,
         deviations: Vec<LeftAlone>,
         courses: &mut Vec<Course>,
         evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<(), E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<()> {
         let Some(action) = self.actions.get(at) else {
             let failure = self.arrives(&state);
             courses.push(Course { deviations, failure });
@@ -106,7 +107,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
         let (writer, statement) = match *action {
             Action::Commit { writer } => {
                 state.commit(writer, self.committed[writer].ended);
-                return self.follow(state, at + 1, deviations, courses, evaluator, rehearse);
+                return self.follow(state, at + 1, deviations, courses, evaluator, laboratory);
             }
             Action::Perform { writer, statement } => {
                 (writer, &self.committed[writer].statements[statement])
@@ -121,9 +122,9 @@ impl<'a, 'r> Simulation<'a, 'r> {
         };
         let branches = match statement.kind {
             StatementKind::Update | StatementKind::Delete => {
-                inner!(self.change(&state, writer, statement, &shape, evaluator, rehearse))
+                inner!(self.change(&state, writer, statement, &shape, evaluator, laboratory))
             }
-            _ => inner!(self.insert(&state, writer, statement, &shape, evaluator, rehearse)),
+            _ => inner!(self.insert(&state, writer, statement, &shape, evaluator, laboratory)),
         };
         if branches.next.is_empty() {
             let failure = Some(branches.failure(statement));
@@ -135,7 +136,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
                 return Ok(Err("too many courses are possible".to_owned()));
             }
             let deviations = deviations.iter().cloned().chain(more).collect();
-            inner!(self.follow(next, at + 1, deviations, courses, evaluator, rehearse));
+            inner!(self.follow(next, at + 1, deviations, courses, evaluator, laboratory));
         }
         Ok(Ok(()))
     }

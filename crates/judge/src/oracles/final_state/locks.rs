@@ -11,12 +11,13 @@
 
 use anchorite_claims::DocumentedWrites;
 use anchorite_model::sql::{Dialect, StatementKind, Token, Tokens};
-use anchorite_model::{Case, Product, Run, Value};
+use anchorite_model::{Product, Run, RunError, Value};
 
 use super::compare::{abridged, tuple};
 use super::mechanism::evaluate::{Contents, Evaluator};
 use super::mechanism::shape::{names_table, write_shape};
 use super::transactions::{Performed, Transaction, is_optimistic};
+use crate::laboratory::Laboratory;
 
 /// What a violation is called: somebody changed a row that a locking read held.
 pub const LOCK: &str = "lock not held";
@@ -43,10 +44,7 @@ struct Meeting<'a> {
 
 impl Held<'_> {
     /// Why a lock was not held; `None` if nothing speaks against it.
-    pub fn broken<E>(
-        &self,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<Option<Vec<String>>, E> {
+    pub fn broken(&self, laboratory: &mut Laboratory<'_>) -> Result<Option<Vec<String>>, RunError> {
         let Some(url) = &self.documented.claims.locking_reads else { return Ok(None) };
         let meetings = self.meetings();
         if meetings.is_empty() {
@@ -62,7 +60,7 @@ impl Held<'_> {
                 .collect();
             for row in meeting.rows {
                 let effect =
-                    evaluator.on_row(writer.session, write.sql, table, row, &others, rehearse)?;
+                    evaluator.on_row(writer.session, write.sql, table, row, &others, laboratory)?;
                 if effect.is_ok_and(|effect| effect.affected > 0) {
                     return Ok(Some(meeting.sentences(row, url)));
                 }

@@ -2,26 +2,27 @@
 //! checked against the latest versions, while a query inside may have read earlier ones.
 
 use anchorite_claims::{Deviation, WriteView, WriteWord};
-use anchorite_model::{Case, Run, Value};
+use anchorite_model::Value;
 
 use super::evaluate::{Contents, Evaluator};
 use super::shape::WriteShape;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use super::state::{Row, State, Writer};
-use crate::final_state::compare::abridged;
-use crate::final_state::transactions::{Performed, is_optimistic};
+use crate::laboratory::Laboratory;
+use crate::oracles::final_state::compare::abridged;
+use crate::oracles::final_state::transactions::{Performed, is_optimistic};
 
 impl<'r> Simulation<'_, 'r> {
     /// The states that an INSERT or REPLACE may lead to.
-    pub(super) fn insert<E>(
+    pub(super) fn insert(
         &self,
         state: &State,
         writer: Writer,
         statement: &Performed<'r>,
         shape: &WriteShape,
         evaluator: &mut Evaluator<'r>,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Outer<Branches, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<Branches> {
         let Some(table) = state.tables.iter().position(|name| *name == shape.table) else {
             return Ok(Err(format!("there is no table {} at the end", shape.table)));
         };
@@ -33,7 +34,7 @@ impl<'r> Simulation<'_, 'r> {
             return Ok(Err(format!("an INSERT reads the table that it writes: {sql}")));
         };
         for (before, left) in sights {
-            let after = evaluator.on(session, statement.sql, &before, rehearse)?;
+            let after = evaluator.on(session, statement.sql, &before, laboratory)?;
             let Ok((affected, after)) = after else { continue };
             if observed.is_some_and(|observed| observed != affected) {
                 continue;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anchorite_model::sql::{Dialect, StatementKind, literal};
-use anchorite_model::{Case, Outcome, Rows, Run, SessionIndex, Statement, Step, Value};
+use anchorite_model::{Case, Outcome, Rows, Run, RunError, SessionIndex, Statement, Step, Value};
 
 use super::shape::generated_columns;
+use crate::laboratory::Laboratory;
 
 /// What a statement did to one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,18 +81,18 @@ impl<'r> Evaluator<'r> {
     }
 
     /// What the statement does to the only row of a table, others being as given.
-    pub fn on_row<E>(
+    pub fn on_row(
         &mut self,
         session: SessionIndex,
         sql: &str,
         table: usize,
         row: &[Value],
         others: &Contents,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<Result<Effect, String>, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Result<Effect, String>, RunError> {
         let mut contents = others.clone();
         contents.insert(table, vec![row.to_vec()]);
-        let after = match self.on(session, sql, &contents, rehearse)? {
+        let after = match self.on(session, sql, &contents, laboratory)? {
             Ok(after) => after,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -125,20 +126,20 @@ impl<'r> Evaluator<'r> {
     }
 
     /// What the statement does to these contents.
-    pub fn on<E>(
+    pub fn on(
         &mut self,
         session: SessionIndex,
         sql: &str,
         contents: &Contents,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<Result<After, String>, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Result<After, String>, RunError> {
         let mut statements = self.filling(contents);
         statements.push(sql.to_owned());
         let key = statements.join(";\n");
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        let rehearsal = rehearse(&self.case(session, statements))?;
+        let rehearsal = laboratory.run(&self.case(session, statements))?;
         let after = read(&rehearsal);
         self.known.insert(key, after.clone());
         Ok(after)

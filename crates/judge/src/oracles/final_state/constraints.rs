@@ -9,19 +9,17 @@
 //! read back as they are stored. Blind spot: constraints that the fresh tables do not check either.
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Case, ErrorClass, Outcome, Run, Value};
+use anchorite_model::{ErrorClass, Outcome, Run, RunError, Value};
 
 use super::compare::abridged;
 use super::mechanism::evaluate::Evaluator;
+use crate::laboratory::Laboratory;
 
 /// What a violation is called: a declared constraint does not hold in the end.
 pub const CONSTRAINT: &str = "broken constraint";
 
 /// What the constraints say against the final state of a run.
-pub fn broken<E>(
-    run: &Run,
-    rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-) -> Result<Option<String>, E> {
+pub fn broken(run: &Run, laboratory: &mut Laboratory<'_>) -> Result<Option<String>, RunError> {
     let is_ddl = |sql: &str| StatementKind::of(sql) == StatementKind::Ddl;
     let mut values = run.final_state.iter().flat_map(|(_, rows)| &rows.rows).flatten();
     let is_left_out = run.case.steps.iter().any(|step| is_ddl(&step.statement.sql))
@@ -31,7 +29,7 @@ pub fn broken<E>(
         return Ok(None);
     }
     let Ok(evaluator) = Evaluator::of_tables(run) else { return Ok(None) };
-    let rehearsal = rehearse(&evaluator.filled_as_at_the_end())?;
+    let rehearsal = laboratory.run(&evaluator.filled_as_at_the_end())?;
     Ok(rehearsal.events.iter().find_map(|event| match &event.outcome {
         Outcome::Error(error) if error.class == ErrorClass::Constraint => Some(format!(
             "the tables cannot hold what they end with: {} fails ({}: {})",

@@ -30,10 +30,12 @@ pub(crate) mod transactions;
 use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception, ReadPlace};
 use anchorite_model::sql::Dialect;
 use anchorite_model::{
-    BlockingKnowledge, Case, Ending, Expected, Judgement, Level, Outcome, Run, Verdict,
+    Covers, Ending, Expected, Judgement, Level, Run, RunError, TargetInfo, Verdict,
 };
 
-use crate::Oracle;
+use super::{Needs, Oracle, Sees, Unjudged};
+use crate::evidence::Evidence;
+use crate::laboratory::Laboratory;
 use mechanism::Explanation;
 use replay::Form;
 use transactions::Transaction;
@@ -55,69 +57,86 @@ pub use locks::LOCK;
 /// As many serial orders are shown with a violation.
 const EXPECTED_SHOWN: usize = 3;
 
-/// Judges a run by the final states that serial orders of its committed transactions give.
-pub fn judge<E>(
-    run: &Run,
-    claims: &Claims,
-    rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-) -> Result<Judgement, E> {
-    let damage = damage::damage(run);
-    let (verdict, expected) = match prepare(run, claims) {
-        _ if !damage.is_empty() => {
-            let anomaly = DAMAGE.to_owned();
-            (Verdict::Violation { anomaly, because: damage }, Vec::new())
-        }
-        Ok((documented, transactions)) => {
-            let (verdict, expected) =
-                Trial { run, documented: documented.clone(), transactions: &transactions }
-                    .verdict(rehearse)?;
-            let is_bad = matches!(verdict, Verdict::Violation { .. });
-            let held = locks::Held { run, documented: &documented, transactions: &transactions };
-            match if is_bad { None } else { held.broken(rehearse)? } {
-                Some(because) => {
-                    (Verdict::Violation { anomaly: LOCK.to_owned(), because }, Vec::new())
-                }
-                None => (verdict, expected),
-            }
-        }
-        Err(reason) => (Verdict::Undecided { reason }, Vec::new()),
-    };
-    Ok(Judgement { oracle: Oracle::FinalState.name().to_owned(), verdict, expected })
-}
+/// The oracle.
+pub struct FinalState;
 
-/// What the oracle assumes, or which assumption is not met.
-fn prepare<'a>(
-    run: &'a Run,
-    claims: &'a Claims,
-) -> Result<(DocumentedWrites<'a>, Vec<Transaction<'a>>), String> {
-    if let Ending::TargetLost(why) = &run.ending {
-        return Err(format!("the run is not complete: {why}"));
+impl Oracle for FinalState {
+    fn name(&self) -> &'static str {
+        "final-state"
     }
-    if let BlockingKnowledge::Timeout { reason, .. } = &run.blocking
-        && run.events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }))
-    {
-        return Err(format!("who waited for whom was guessed, because {reason}"));
-    }
-    let level = common_level(run)?;
-    let documented = claims.writes(&run.target, level).ok_or_else(|| {
-        format!("nothing is claimed about writes at {level} of {}", run.target.product)
-    })?;
-    Ok((documented, transactions::transactions(run)?))
-}
 
-/// The level that all sessions really ran at.
-pub(crate) fn common_level(run: &Run) -> Result<Level, String> {
-    let mut levels = run.sessions.iter().map(|session| {
-        let level = session.level.or_else(|| session.effective_level());
-        level.ok_or_else(|| format!("the level of {} is not known", session.name))
-    });
-    let first = levels.next().unwrap_or_else(|| Err("there are no sessions".to_owned()))?;
-    for level in levels {
-        if level? != first {
-            return Err("the sessions ran at different levels".to_owned());
-        }
+    fn about(&self) -> &'static str {
+        "the committed transactions, one after the other, must give the same writes and the same tables"
     }
-    Ok(first)
+
+    /// Damaged data is wrong whatever was promised; everything else asks for the claim about writes.
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, Unjudged> {
+        let run = evidence.run;
+        let damage = damage::damage(run);
+        if !damage.is_empty() {
+            let verdict = Verdict::Violation { anomaly: DAMAGE.to_owned(), because: damage };
+            return Ok(Judgement::new(self.name(), verdict));
+        }
+        let (documented, transactions) = (evidence.writes()?, evidence.transactions()?);
+        let trial = Trial { run, documented: documented.clone(), transactions };
+        let (verdict, expected) = trial.verdict(laboratory)?;
+        let is_bad = matches!(verdict, Verdict::Violation { .. });
+        let held = locks::Held { run, documented, transactions };
+        let (verdict, expected) = match if is_bad { None } else { held.broken(laboratory)? } {
+            Some(because) => (Verdict::Violation { anomaly: LOCK.to_owned(), because }, Vec::new()),
+            None => (verdict, expected),
+        };
+        Ok(Judgement { expected, ..Judgement::new(self.name(), verdict) })
+    }
+
+    /// Reads are compared only where the level promises them to be serializable. A lock that is not taken shows only
+    /// if somebody else comes along.
+    fn sees(&self) -> &'static [Sees] {
+        const WRITES: Sees = Sees {
+            sabotages: &[
+                "write-skew",
+                "lost-update",
+                "conflict-ignored",
+                "lock-not-taken",
+                "early-commit",
+                "row-skipped",
+                "write-lost",
+                "duplicate-execution",
+                "commit-lost",
+                "commit-torn",
+                "rollback-kept",
+                "savepoint-kept",
+            ],
+            at: None,
+        };
+        const READS: Sees = Sees {
+            sabotages: &[
+                "dirty-read",
+                "non-repeatable-read",
+                "phantom",
+                "stale-snapshot",
+                "own-write-invisible",
+                "row-missed",
+            ],
+            at: Some(Level::Serializable),
+        };
+        &[WRITES, READS]
+    }
+
+    fn covers(&self, claims: &Claims, target: &TargetInfo, level: Level) -> Option<Covers> {
+        Some(match claims.writes(target, level)?.claims.reads {
+            ReadPlace::Free => Covers::Writes,
+            ReadPlace::Serial | ReadPlace::Locked => Covers::WritesAndReads,
+        })
+    }
 }
 
 /// How the run differs from each of the first serial orders.
@@ -156,23 +175,23 @@ enum Serial {
 }
 
 impl Trial<'_> {
-    fn verdict<E>(
+    fn verdict(
         &self,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<(Verdict, Vec<Expected>), E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<(Verdict, Vec<Expected>), RunError> {
         let undecided = |reason: String| (Verdict::Undecided { reason }, Vec::new());
         let nobody = |_: &Transaction<'_>| false;
         let strict = Leniency { left_out: &nobody, free: &nobody };
         let refused = self.refused();
         let mut unexplained = Vec::new();
         if !refused.is_empty() {
-            match self.serial(strict, &refused, rehearse)? {
+            match self.serial(strict, &refused, laboratory)? {
                 Serial::Explained => return Ok((Verdict::Pass, Vec::new())),
                 Serial::Unexplained { expected, all_tried: true, .. } => unexplained = expected,
                 _ => {}
             }
         }
-        Ok(match self.serial(strict, &[], rehearse)? {
+        Ok(match self.serial(strict, &[], laboratory)? {
             Serial::Explained if !unexplained.is_empty() => {
                 unexplained.truncate(EXPECTED_SHOWN);
                 let because = sentences(&unexplained);
@@ -188,9 +207,9 @@ impl Trial<'_> {
                 undecided(format!("more than {} serial orders are possible", orders::MOST_ORDERS))
             }
             Serial::Unexplained { mut expected, only_reads, .. } => {
-                let verdict = match self.lenient(only_reads, rehearse)? {
+                let verdict = match self.lenient(only_reads, laboratory)? {
                     Some(allowed) => allowed,
-                    None => self.unexplained(&expected, only_reads, rehearse)?,
+                    None => self.unexplained(&expected, only_reads, laboratory)?,
                 };
                 expected.truncate(EXPECTED_SHOWN);
                 (verdict, expected)
@@ -201,11 +220,11 @@ impl Trial<'_> {
     /// Allowed, if a serial order explains the run as soon as those are judged leniently whom a documented exception
     /// is about: locking queries outside of transactions, whose subqueries need not read what they themselves read,
     /// and INSERTs that keep no lock on a key that was free.
-    fn lenient<E>(
+    fn lenient(
         &self,
         only_reads: bool,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<Option<Verdict>, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Option<Verdict>, RunError> {
         let dialect = Dialect::of(self.run.target.product);
         let nobody = |_: &Transaction<'_>| false;
         let is_nested = |transaction: &Transaction<'_>| transaction.is_nested_query(dialect);
@@ -219,7 +238,7 @@ impl Trial<'_> {
             let whom = self.transactions.iter().find(concerns);
             let (Some(exception), Some(whom)) = (exception, whom) else { continue };
             if (deviation == Deviation::Nested && !only_reads)
-                || !matches!(self.serial(leniency, &[], rehearse)?, Serial::Explained)
+                || !matches!(self.serial(leniency, &[], laboratory)?, Serial::Explained)
             {
                 continue;
             }
@@ -241,12 +260,12 @@ impl Trial<'_> {
     }
 
     /// Tries the serial orders until one explains the run, and these refusals with it.
-    fn serial<E>(
+    fn serial(
         &self,
         leniency: Leniency<'_>,
         refused: &[Transaction<'_>],
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<Serial, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Serial, RunError> {
         let claims = self.documented.claims;
         let reads = claims.reads != ReadPlace::Free;
         let relevant: Vec<&Transaction<'_>> = self
@@ -268,21 +287,21 @@ impl Trial<'_> {
             let is_undone = |t: &&Transaction<'_>| t.statements.iter().any(|s| s.undone);
             let mut alone = None;
             if !(reads && order.iter().any(is_undone)) {
-                let performed = self.perform(&order, Form::Statements, reads, rehearse)?;
+                let performed = self.perform(&order, Form::Statements, reads, laboratory)?;
                 if performed.as_ref().is_ok_and(|expected| expected.differences.is_empty()) {
                     return Ok(Serial::Explained);
                 }
                 // With reads it says too much about the writes.
                 alone = Some(performed).filter(|_| !reads);
             }
-            let differences = match self.perform(&order, Form::Transactions, reads, rehearse)? {
+            let differences = match self.perform(&order, Form::Transactions, reads, laboratory)? {
                 Ok(expected) => expected,
                 Err(reason) => return Ok(Serial::Failed(reason)),
             };
             if differences.differences.is_empty() {
                 let alone = match alone {
                     Some(alone) => alone,
-                    None => self.perform(&order, Form::Statements, false, rehearse)?,
+                    None => self.perform(&order, Form::Statements, false, laboratory)?,
                 };
                 match alone {
                     Ok(alone) if alone.differences.is_empty() => return Ok(Serial::Explained),
@@ -298,15 +317,15 @@ impl Trial<'_> {
     }
 
     /// Performs one order and compares.
-    fn perform<E>(
+    fn perform(
         &self,
         order: &[&Transaction<'_>],
         form: Form,
         reads: bool,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<Result<Expected, String>, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Result<Expected, String>, RunError> {
         let replay = replay::replay(self.run, order, form, reads);
-        let rehearsal = rehearse(&replay.case)?;
+        let rehearsal = laboratory.run(&replay.case)?;
         if let Ending::TargetLost(why) = &rehearsal.ending {
             return Ok(Err(format!("a serial order could not be performed: {why}")));
         }
@@ -323,14 +342,14 @@ impl Trial<'_> {
     }
 
     /// No serial order explains the run: is it documented, or wrong?
-    fn unexplained<E>(
+    fn unexplained(
         &self,
         expected: &[Expected],
         only_reads: bool,
-        rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-    ) -> Result<Verdict, E> {
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Verdict, RunError> {
         let mut because = sentences(expected);
-        if let Some(broken) = constraints::broken(self.run, rehearse)? {
+        if let Some(broken) = constraints::broken(self.run, laboratory)? {
             because.insert(0, broken);
             return Ok(Verdict::Violation { anomaly: CONSTRAINT.to_owned(), because });
         }
@@ -345,7 +364,7 @@ impl Trial<'_> {
             return Ok(Verdict::Violation { anomaly, because });
         }
         let explanation =
-            mechanism::explain(self.run, self.transactions, &self.documented, rehearse)?;
+            mechanism::explain(self.run, self.transactions, &self.documented, laboratory)?;
         Ok(match explanation {
             Explanation::Documented { exception, because } => {
                 Verdict::Allowed { exception: exception.name.clone(), because }

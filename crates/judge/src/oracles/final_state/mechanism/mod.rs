@@ -41,11 +41,12 @@ use inner;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
-use anchorite_model::{Case, Event, Outcome, Run};
+use anchorite_model::{Case, Event, Outcome, Run, RunError};
 
 use super::compare::abridged;
 use super::orders::Submissions;
 use super::transactions::{Performed, Transaction};
+use crate::laboratory::Laboratory;
 use evaluate::Evaluator;
 use shape::write_shape;
 use simulate::{Course, Simulation};
@@ -66,12 +67,12 @@ pub enum Explanation<'c> {
 }
 
 /// Looks for a course of events within the documented mechanism that ends as the run did.
-pub fn explain<'c, E>(
+pub fn explain<'c>(
     run: &Run,
     transactions: &[Transaction<'_>],
     documented: &DocumentedWrites<'c>,
-    rehearse: &mut dyn FnMut(&Case) -> Result<Run, E>,
-) -> Result<Explanation<'c>, E> {
+    laboratory: &mut Laboratory<'_>,
+) -> Result<Explanation<'c>, RunError> {
     let committed: Vec<&Transaction<'_>> =
         transactions.iter().filter(|transaction| transaction.committed).collect();
     let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
@@ -85,9 +86,10 @@ pub fn explain<'c, E>(
         Ok(evaluator) => evaluator,
         Err(reason) => return Ok(Explanation::CannotTell(reason)),
     };
-    let initial = rehearse(&Case { steps: Vec::new(), check: Vec::new(), ..run.case.clone() })?;
+    let initial =
+        laboratory.run(&Case { steps: Vec::new(), check: Vec::new(), ..run.case.clone() })?;
     let simulation = Simulation::new(run, &committed, documented);
-    let courses = simulation.courses(&initial.final_state, &mut evaluator, rehearse)?;
+    let courses = simulation.courses(&initial.final_state, &mut evaluator, laboratory)?;
     Ok(match courses {
         Ok(courses) => match conclude(run, &courses, documented) {
             Explanation::Impossible(_) if unseen_versions(run, transactions, documented) => {

@@ -1,0 +1,188 @@
+//! The oracles: ways to tell right from wrong.
+//!
+//! An oracle is one folder (or file) here, one line of [`ALL`], its claims data and its page in `docs/oracles/`. The
+//! rest of the house asks it by [`Oracle`] and never by name: what it is called, what it needs to be promised, which
+//! further runs it wants to see, what it says about a run, which planted faults it claims to find.
+//!
+//! What several oracles need to know of one run stands beside them, in [`crate::evidence`], and is found out once.
+
+pub mod final_state;
+
+use std::fmt;
+
+use anchorite_claims::Claims;
+use anchorite_model::nearest::did_you_mean;
+use anchorite_model::{Case, Covers, Judgement, Level, Run, RunError, TargetInfo, Verdict};
+
+use crate::evidence::Evidence;
+use crate::laboratory::Laboratory;
+
+/// Every oracle that judges runs, in the order in which reports show them: one line each.
+pub static ALL: &[&dyn Oracle] = &[&final_state::FinalState];
+
+/// A server that goes away is a violation too. A campaign judges that, because it has to ask the server's process and
+/// its log; the name is known here, like every other one.
+pub const CRASH: &str = "crash";
+
+/// A way to tell right from wrong.
+pub trait Oracle: Send + Sync {
+    /// The name on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// What it holds a run against, in a few words.
+    fn about(&self) -> &'static str;
+
+    /// What must be promised of the level before this oracle can say anything.
+    fn needs(&self) -> Needs;
+
+    /// Further cases that it wants to see run where the judged run was made: variants of its case, or the same one
+    /// again. They are run before anything is judged ([`Evidence::prepared`]). Most oracles want none.
+    fn prepare(&self, _run: &Run) -> Vec<Case> {
+        Vec::new()
+    }
+
+    /// Judges a run. What it needs to try goes to the laboratory.
+    fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, Unjudged>;
+
+    /// The planted faults that it claims to find.
+    fn sees(&self) -> &'static [Sees] {
+        &[]
+    }
+
+    /// What its verdicts at this level are about; `None` where that goes without saying.
+    fn covers(&self, _claims: &Claims, _target: &TargetInfo, _level: Level) -> Option<Covers> {
+        None
+    }
+}
+
+/// What an oracle needs of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: what it looks for is wrong at every level.
+    Nothing,
+    /// What the level promises about writes; and a complete run, at one level, of which is known who waited.
+    Writes,
+}
+
+/// Planted faults that an oracle claims to find, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Sees {
+    /// The names of the faults.
+    pub sabotages: &'static [&'static str],
+    /// The only level at which it does; `None`: at all of them.
+    pub at: Option<Level>,
+}
+
+/// Why there is no judgement.
+#[derive(Debug)]
+pub enum Unjudged {
+    /// An assumption of the oracle is not met, in a sentence.
+    Undecided(String),
+    /// A further run could not be made.
+    Failed(RunError),
+}
+
+impl From<String> for Unjudged {
+    fn from(reason: String) -> Self {
+        Self::Undecided(reason)
+    }
+}
+
+impl From<RunError> for Unjudged {
+    fn from(error: RunError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl dyn Oracle {
+    /// Judges a run; where an assumption is not met, that is the judgement.
+    pub fn judgement(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, RunError> {
+        let judged = match evidence.has(self.needs()) {
+            Ok(()) => self.judge(evidence, laboratory),
+            Err(reason) => Err(reason.into()),
+        };
+        match judged {
+            Ok(judgement) => Ok(judgement),
+            Err(Unjudged::Undecided(reason)) => {
+                Ok(Judgement::new(self.name(), Verdict::Undecided { reason }))
+            }
+            Err(Unjudged::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Whether it claims to find a planted fault at a level; `None` = a level that is not known by name.
+    pub fn declares(&self, sabotage: &str, level: Option<Level>) -> bool {
+        self.sees().iter().any(|sees| {
+            sees.sabotages.contains(&sabotage) && (sees.at.is_none() || sees.at == level)
+        })
+    }
+
+    /// Whether it compares what was read at this level of a target.
+    pub fn compares_reads(&self, claims: &Claims, target: &TargetInfo, level: Level) -> bool {
+        self.covers(claims, target, level) == Some(Covers::WritesAndReads)
+    }
+}
+
+impl fmt::Debug for dyn Oracle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for dyn Oracle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl PartialEq for dyn Oracle {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Oracle {}
+
+/// The oracle of this name.
+pub fn named(name: &str) -> Result<&'static dyn Oracle, UnknownOracle> {
+    let found = ALL.iter().copied().find(|oracle| oracle.name() == name);
+    found.ok_or_else(|| UnknownOracle(name.to_owned()))
+}
+
+/// The names of all oracles, that of a campaign's own among them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|oracle| oracle.name()).chain([CRASH])
+}
+
+/// A text that names no oracle.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown oracle '{0}': expected {known}, all or none{hint}",
+    known = names().collect::<Vec<_>>().join(", "),
+    hint = did_you_mean(.0, names().chain(["all", "none"]))
+)]
+pub struct UnknownOracle(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_once() {
+        for oracle in ALL {
+            assert_eq!(named(oracle.name()), Ok(*oracle));
+            assert_eq!(names().filter(|name| *name == oracle.name()).count(), 1);
+        }
+        let error = named("final-sate").expect_err("there is no such oracle").to_string();
+        assert!(error.contains("expected final-state, "), "{error}");
+        assert!(error.ends_with("did you mean final-state?"), "{error}");
+    }
+}
