@@ -1,7 +1,7 @@
 //! One case before all oracles.
 //!
 //! A case is run once, and every oracle judges that run. An oracle that prepares runs of its own
-//! ([`Oracle::prepare`](anchorite_judge::Oracle::prepare)) gets them beside it; they are made where the run was made,
+//! ([`Oracle::prepare`]) gets them beside it; they are made where the run was made,
 //! and before anything is judged.
 
 use std::collections::BTreeMap;
