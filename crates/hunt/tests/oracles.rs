@@ -1,5 +1,5 @@
-//! The seam between cases and oracles, with oracles that were made for it: what an oracle prepares is run where the case
-//! was run, everybody judges the same run, and a second target is asked where there is one.
+//! The seam between cases and oracles, with an oracle that was made for it: what it prepares is run where the case was
+//! run, everybody judges the same run, and a second target is asked where there is one.
 
 use std::sync::Mutex;
 
