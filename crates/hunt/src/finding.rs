@@ -11,6 +11,7 @@
 
 use std::time::{Duration, Instant};
 
+use anchorite_judge::level_of;
 use anchorite_model::{
     Case, Confirmed, Contrast, ErrorClass, Finding, Level, Origin, Outcome, Run, Signature,
 };
@@ -21,7 +22,7 @@ use anchorite_reduce::{
 use anchorite_report::finding::headline;
 use anchorite_stage::{Runner, StageError};
 
-use crate::naming::{Naming, level_of};
+use crate::naming::Naming;
 use crate::{Examined, Examiner};
 
 /// A case that seems to show something.
