@@ -8,12 +8,12 @@
 
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Level, Outcome, Product, Run, StatementKind};
-use sqlparser::ast::{ColumnOption, Statement, TableConstraint};
+use anchorite_sql::ast::{ColumnOption, Statement, TableConstraint};
 
 use crate::draft::Draft;
-use crate::parsed_statement::ParsedStatement;
-use crate::schema;
-use crate::syntax::{columns_in, values_of, values_of_mut};
+use anchorite_sql::ParsedStatement;
+use anchorite_sql::schema;
+use anchorite_sql::syntax::{self, columns_in, values_of, values_of_mut};
 
 /// Something to run beside the case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,11 +72,11 @@ fn without_indexes(draft: &Draft) -> Vec<Changed> {
                 let mut variant = draft.clone();
                 variant.setup.remove(at);
                 let columns = schema::names(&index.columns).join(", ");
-                let table = schema::last_name(&index.table_name);
+                let table = syntax::last_name(&index.table_name);
                 variants.push((format!("without the index on {table} ({columns})"), variant));
             }
             Some(Statement::CreateTable(create)) => {
-                let table = schema::last_name(&create.name);
+                let table = syntax::last_name(&create.name);
                 for place in 0..create.constraints.len() {
                     let what = constraint_name(&create.constraints[place]);
                     let variant = edited(draft, at, |tree| {
@@ -140,8 +140,8 @@ const fn option_name(option: &ColumnOption) -> Option<&'static str> {
 fn with_keys(draft: &Draft) -> Vec<Changed> {
     let mut variants = Vec::new();
     let used = draft.lines.iter().filter_map(|line| line.parsed.tree());
-    let used: Vec<String> = used.flat_map(columns_in).collect();
-    for table in schema::tables(draft) {
+    let used: Vec<String> = used.flat_map(|tree| columns_in(tree)).collect();
+    for table in schema::tables(&draft.setup) {
         let covered = |column: &String| {
             [&table.primary, &table.unique, &table.indexed].iter().any(|keys| keys.contains(column))
         };

@@ -3,7 +3,7 @@
 use anchorite_model::sql::{Dialect, TokenKind};
 use anchorite_model::{Case, Header, SessionIndex, Statement, StatementKind, Step};
 
-use crate::parsed_statement::ParsedStatement;
+use anchorite_sql::ParsedStatement;
 
 /// A step of a draft.
 #[derive(Debug, Clone)]

@@ -16,11 +16,8 @@ pub mod contrast;
 mod draft;
 mod fingerprint;
 pub mod known;
-mod parsed_statement;
 mod passes;
-mod schema;
 mod search;
-mod syntax;
 
 pub use confirm::{Confirmation, Repetitions};
 pub use contrast::{Variant, contrasts};

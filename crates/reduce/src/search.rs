@@ -34,15 +34,16 @@ pub struct Reduced {
 }
 
 /// Why the search ends before it is done.
-pub(crate) enum Stop<E> {
+pub(crate) enum Stop {
     Budget,
-    Failed(E),
+    /// The question could not be answered.
+    Failed,
 }
 
 /// The state of a reduction.
-pub(crate) struct Search<'s, 'b, E> {
+pub(crate) struct Search<'s, 'b> {
     pub(crate) best: Draft,
-    still: &'s mut dyn FnMut(&Case) -> Result<bool, E>,
+    still: &'s mut dyn FnMut(&Case) -> Option<bool>,
     budget: &'s mut Budget<'b>,
     answers: HashMap<String, bool>,
     pub(crate) asked: usize,
@@ -50,17 +51,17 @@ pub(crate) struct Search<'s, 'b, E> {
     pub(crate) taken: usize,
 }
 
-impl<'s, 'b, E> Search<'s, 'b, E> {
+impl<'s, 'b> Search<'s, 'b> {
     pub(crate) fn new(
         best: Draft,
-        still: &'s mut dyn FnMut(&Case) -> Result<bool, E>,
+        still: &'s mut dyn FnMut(&Case) -> Option<bool>,
         budget: &'s mut Budget<'b>,
     ) -> Self {
         Self { best, still, budget, answers: HashMap::new(), asked: 0, taken: 0 }
     }
 
     /// Takes the candidate if it costs less and is still interesting.
-    pub(crate) fn offer(&mut self, candidate: Draft) -> Result<bool, Stop<E>> {
+    pub(crate) fn offer(&mut self, candidate: Draft) -> Result<bool, Stop> {
         if candidate.cost() >= self.best.cost() {
             return Ok(false);
         }
@@ -68,7 +69,7 @@ impl<'s, 'b, E> Search<'s, 'b, E> {
     }
 
     /// Takes the candidate if it is still interesting. Only for steps that cannot go round in circles.
-    pub(crate) fn offer_whatever_it_costs(&mut self, candidate: Draft) -> Result<bool, Stop<E>> {
+    pub(crate) fn offer_whatever_it_costs(&mut self, candidate: Draft) -> Result<bool, Stop> {
         if !candidate.is_sound() {
             return Ok(false);
         }
@@ -81,7 +82,7 @@ impl<'s, 'b, E> Search<'s, 'b, E> {
                     return Err(Stop::Budget);
                 }
                 self.asked += 1;
-                let answer = (self.still)(&case).map_err(Stop::Failed)?;
+                let answer = (self.still)(&case).ok_or(Stop::Failed)?;
                 self.answers.insert(text, answer);
                 answer
             }
@@ -94,7 +95,7 @@ impl<'s, 'b, E> Search<'s, 'b, E> {
     }
 
     /// Takes out as many as possible of the things that the walk asks about.
-    pub(crate) fn thin(&mut self, walk: Walk) -> Result<(), Stop<E>> {
+    pub(crate) fn thin(&mut self, walk: Walk) -> Result<(), Stop> {
         let base = self.best.clone();
         let mut counting = Picker::new(&[]);
         walk(&mut base.clone(), &mut counting);

@@ -11,12 +11,11 @@
 
 use anchorite_model::sql::{Dialect, literal};
 use anchorite_model::{Run, Value};
-use sqlparser::ast::Expr;
+use anchorite_sql::formula::{Formula, Scope};
 
-use super::expression::{Scope, is_constant, truth, value};
 use super::sight::{Evidence, Seen, Sight};
-use super::statement::{Row, Tables, Write};
 use crate::final_state::transactions::{Performed, Transaction};
+use anchorite_sql::followed::{Row, Tables, Write};
 
 /// A version of a row.
 #[derive(Debug, Clone)]
@@ -30,7 +29,7 @@ pub struct Version {
     /// The number of the statement that wrote it.
     pub n: usize,
     /// What an UPDATE assigned; empty for rows that were inserted or deleted.
-    set: Vec<(usize, Expr)>,
+    set: Vec<(usize, Formula)>,
     written_at: usize,
     gone_at: Option<usize>,
 }
@@ -107,7 +106,7 @@ impl History {
 
     /// Whether a version looks at nothing that it replaces.
     pub fn is_blind(&self, version: &Version) -> bool {
-        version.set.iter().all(|(_, expr)| is_constant(expr))
+        version.set.iter().all(|(_, formula)| formula.is_constant())
     }
 
     /// Whether the versions of a row prove their order: no two writes of different transactions, one after the other,
@@ -143,11 +142,11 @@ impl History {
     }
 
     /// Whether a version matches a condition; `None` if that is not understood.
-    pub fn matches(&self, version: &Version, filter: Option<&Expr>) -> Option<bool> {
+    pub fn matches(&self, version: &Version, filter: Option<&Formula>) -> Option<bool> {
         let Some(row) = &version.values else { return Some(false) };
         let Some(filter) = filter else { return Some(true) };
         let columns = &self.tables.all[self.rows[version.row]].columns;
-        Some(truth(filter, Scope { columns, row })? == Some(true))
+        Some(filter.truth(Scope { columns, row })? == Some(true))
     }
 
     fn insert(
@@ -169,7 +168,7 @@ impl History {
         values: Option<Vec<Value>>,
         writer: Option<usize>,
         n: usize,
-        set: Vec<(usize, Expr)>,
+        set: Vec<(usize, Formula)>,
         at: usize,
     ) {
         let (written_at, gone_at) = (at, None);
@@ -234,7 +233,7 @@ impl History {
     }
 
     /// The latest versions that match.
-    fn matching(&self, table: usize, filter: Option<&Expr>) -> Option<Vec<usize>> {
+    fn matching(&self, table: usize, filter: Option<&Formula>) -> Option<Vec<usize>> {
         let mut found = Vec::new();
         for index in self.latest(table) {
             if self.matches(&self.versions[index], filter)? {
@@ -244,19 +243,19 @@ impl History {
         Some(found)
     }
 
-    pub(super) fn after(&self, index: usize, set: &[(usize, Expr)]) -> Option<Vec<Value>> {
+    pub(super) fn after(&self, index: usize, set: &[(usize, Formula)]) -> Option<Vec<Value>> {
         self.applied(index, &[set])
     }
 
     /// What assignments, one after the other, make of a version.
-    fn applied(&self, index: usize, sets: &[&[(usize, Expr)]]) -> Option<Vec<Value>> {
+    fn applied(&self, index: usize, sets: &[&[(usize, Formula)]]) -> Option<Vec<Value>> {
         let version = &self.versions[index];
         let columns = &self.tables.all[self.rows[version.row]].columns;
         let mut row = version.values.clone()?;
         for set in sets {
             let before = row.clone();
-            for (column, expr) in *set {
-                row[*column] = value(expr, Scope { columns, row: &before })?;
+            for (column, formula) in *set {
+                row[*column] = formula.value(Scope { columns, row: &before })?;
             }
         }
         Some(row)

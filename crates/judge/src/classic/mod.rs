@@ -5,7 +5,7 @@
 //! the cycles of dependencies that Adya's names stand for (`cycles`), with the sentences that prove each, and
 //! beside it the promise. It is no verdict: it says what happened, not whether it may.
 //!
-//! * `statement`, `expression`: as much SQL as can be followed row by row.
+//! * [`anchorite_sql::followed`]: as much SQL as can be followed row by row.
 //! * `history`: which version of which row each statement wrote; `sight`: which it saw.
 //! * `cycles`: the names; `serial`: whether another order gives the same rows, so that there is nothing to name.
 //! * `repeated`: the same query twice, where the rest cannot be followed.
@@ -15,12 +15,10 @@
 //! in cycles of up to four transactions. OTV is called G-single, which it is a case of.
 
 mod cycles;
-mod expression;
 mod history;
 mod repeated;
 mod serial;
 mod sight;
-mod statement;
 
 use anchorite_claims::{Anomaly, Claims, Promise};
 use anchorite_model::sql::Dialect;

@@ -10,8 +10,8 @@ use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, StatementKind, Value};
 
 use super::cycles::Sighting;
-use super::statement::Tables;
 use crate::final_state::transactions::{Performed, Transaction};
+use anchorite_sql::followed::Tables;
 
 /// The anomalies that two answers to one question prove.
 pub fn repeated(case: &Case, dialect: Dialect, transactions: &[Transaction<'_>]) -> Vec<Sighting> {

@@ -7,11 +7,10 @@
 //! are not compared; both can only make an order look possible that is not.
 
 use anchorite_model::{Run, Value};
-use sqlparser::ast::Expr;
+use anchorite_sql::formula::{Formula, Scope};
 
-use super::expression::{Scope, truth, value};
-use super::statement::{Row, Tables, Write};
 use crate::final_state::transactions::{Performed, Transaction};
+use anchorite_sql::followed::{Row, Tables, Write};
 
 /// With more transactions than this their orders are not tried.
 const TRANSACTIONS_MAX: usize = 6;
@@ -101,8 +100,8 @@ impl State<'_> {
                         continue;
                     }
                     let row = new.clone();
-                    for (column, expr) in &set {
-                        new[*column] = value(expr, Scope { columns, row: &row })?;
+                    for (column, formula) in &set {
+                        new[*column] = formula.value(Scope { columns, row: &row })?;
                     }
                     count += u64::from(*new != row || !self.tables.counts_changes());
                 }
@@ -112,11 +111,11 @@ impl State<'_> {
         Some(count)
     }
 
-    fn matches(&self, table: usize, row: &[Value], filter: Option<&Expr>) -> Option<bool> {
+    fn matches(&self, table: usize, row: &[Value], filter: Option<&Formula>) -> Option<bool> {
         let columns = &self.tables.all[table].columns;
         match filter {
             None => Some(true),
-            Some(filter) => Some(truth(filter, Scope { columns, row })? == Some(true)),
+            Some(filter) => Some(filter.truth(Scope { columns, row })? == Some(true)),
         }
     }
 

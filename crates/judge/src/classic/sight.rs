@@ -6,11 +6,11 @@
 //! dependency is believed only if all of them agree.
 
 use anchorite_model::Value;
-use sqlparser::ast::Expr;
+use anchorite_sql::formula::Formula;
 
 use super::history::History;
-use super::statement::{Read, Write};
 use crate::final_state::transactions::Performed;
+use anchorite_sql::followed::{Read, Write};
 
 /// What a read may have seen of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Sight {
     /// Whether the row was returned, or fell out of the condition.
     pub returned: bool,
     /// The condition, for rows that fell out of it.
-    pub filter: Option<Expr>,
+    pub filter: Option<Formula>,
     /// Whether a write or a locking read saw it: these may look at other versions than plain reads.
     pub by_write: bool,
     /// What shows it.
@@ -118,8 +118,8 @@ impl History {
     pub(super) fn proves(
         &self,
         index: usize,
-        set: &[(usize, Expr)],
-        filter: Option<&Expr>,
+        set: &[(usize, Formula)],
+        filter: Option<&Formula>,
     ) -> Option<bool> {
         let row = self.versions[index].row;
         let now = self.after(index, set);

@@ -23,7 +23,7 @@ use anchorite_model::sql::Dialect;
 use anchorite_model::{Blocker, Case, Event, Level, Outcome, Product, Run, Signature};
 
 use crate::draft::Draft;
-use crate::schema;
+use anchorite_sql::schema;
 use words::{Words, kind_name};
 
 /// The normalised shape of a case.
@@ -50,7 +50,7 @@ impl Shape {
 
     fn new(case: &Case, product: Product, events: &[Event], with_reads: bool) -> Self {
         let draft = Draft::of(case, Dialect::of(product));
-        let tables = schema::tables(&draft);
+        let tables = schema::tables(&draft.setup);
         let somebody_waits =
             events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }));
         let mut sessions: Vec<Vec<Item>> = vec![Vec::new(); draft.sessions.len()];

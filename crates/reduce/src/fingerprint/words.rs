@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use anchorite_model::StatementKind;
-use sqlparser::ast::{
+use anchorite_sql::ast::{
     BinaryOperator, Expr, Insert, OnConflictAction, OnInsert, SetExpr, Statement,
 };
 
 use crate::draft::Line;
-use crate::schema::{Table, column_name, last_name};
-use crate::syntax::{columns_in, conjuncts, has_subquery_as_value, insert_table, relations};
+use anchorite_sql::schema::Table;
+use anchorite_sql::syntax::{
+    column_name, columns_in, conjuncts, has_subquery_as_value, insert_table, last_name, relations,
+};
 
 /// A statement without what is accidental.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,8 +97,8 @@ fn written(tree: &Statement, tables: &[&Table]) -> Option<String> {
         Statement::Update(update) => {
             let columns =
                 update.assignments.iter().filter_map(|assignment| match &assignment.target {
-                    sqlparser::ast::AssignmentTarget::ColumnName(name) => Some(last_name(name)),
-                    sqlparser::ast::AssignmentTarget::Tuple(_) => None,
+                    anchorite_sql::ast::AssignmentTarget::ColumnName(name) => Some(last_name(name)),
+                    anchorite_sql::ast::AssignmentTarget::Tuple(_) => None,
                 });
             let key = key_kind(&columns.collect(), tables)?;
             format!("moves {key}")
@@ -144,7 +146,7 @@ fn path(tree: &Statement, tables: &[&Table]) -> Option<String> {
         },
         _ => return None,
     };
-    let columns = condition.map(columns_in).unwrap_or_default();
+    let columns = condition.map(|condition| columns_in(condition)).unwrap_or_default();
     let parts = condition.cloned().map(conjuncts).unwrap_or_default();
     let points: BTreeSet<String> = parts.iter().filter_map(column_of_lookup).collect();
     let primary = |column: &String| tables.iter().any(|table| table.primary.contains(column));

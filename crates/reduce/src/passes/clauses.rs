@@ -1,6 +1,6 @@
 //! Optional parts of statements: of CREATE statements in [`schema`], of all others in [`clauses`].
 
-use sqlparser::ast::{
+use anchorite_sql::ast::{
     CreateTableOptions, Expr, GroupByExpr, Insert, OnConflictAction, OnInsert, OrderByKind, Query,
     Select, SelectItem, SetExpr, Statement, TableWithJoins, UpdateTableFromKind,
     WildcardAdditionalOptions,
@@ -8,7 +8,7 @@ use sqlparser::ast::{
 
 use crate::draft::Draft;
 use crate::search::Picker;
-use crate::syntax::{conjunction, conjuncts, number};
+use anchorite_sql::syntax::{conjunction, conjuncts, number};
 
 /// Constraints, column options, partitions, table options, parts of indexes, and column lists of INSERTs.
 pub(super) fn schema(draft: &mut Draft, picker: &mut Picker<'_>) {

@@ -6,22 +6,25 @@
 //! Blind spot: two tables with a column of the same name in one statement. Then too much goes, and the
 //! answer is most likely no.
 
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::Continue;
 
-use sqlparser::ast::{
+use anchorite_sql::ast::{
     Assignment, AssignmentTarget, ColumnOption, CreateIndex, CreateTable, Expr, Insert, ObjectName,
-    OnInsert, SetExpr, Statement, TableConstraint, visit_expressions_mut,
+    OnInsert, SetExpr, Statement, TableConstraint,
 };
 
 use crate::draft::Draft;
-use crate::parsed_statement::ParsedStatement;
-use crate::schema::{self, Table, column_name, last_name, names};
 use crate::search::Picker;
-use crate::syntax::{columns_in, conjunction, conjuncts, insert_table, number, relations};
+use anchorite_sql::ParsedStatement;
+use anchorite_sql::schema::{self, Table, names};
+use anchorite_sql::syntax::{
+    column_name, columns_in, conjunction, conjuncts, insert_table, last_name, number, relations,
+};
+use anchorite_sql::walk::{Part, change_expressions};
 
 /// Columns of all tables; each table keeps one.
 pub(super) fn columns(draft: &mut Draft, picker: &mut Picker<'_>) {
-    for table in schema::tables(draft) {
+    for table in schema::tables(&draft.setup) {
         let gone = table.columns.iter().filter(|_| picker.goes_if(table.columns.len() > 1));
         let gone: Vec<String> = gone.cloned().collect();
         if !gone.is_empty() && gone.len() < table.columns.len() {
@@ -68,11 +71,11 @@ impl Leaving<'_> {
                 }
                 _ => {}
             }
-            let _ = visit_expressions_mut(tree, |expr| {
+            change_expressions(tree, &mut |expr| {
                 if column_name(expr).is_some_and(|name| self.goes(&name)) {
                     *expr = number("1");
                 }
-                ControlFlow::<()>::Continue(())
+                Continue(())
             });
         });
         stays
@@ -82,7 +85,7 @@ impl Leaving<'_> {
         self.gone.iter().any(|gone| gone == name)
     }
 
-    fn is_mentioned<V: sqlparser::ast::Visit>(&self, part: &V) -> bool {
+    fn is_mentioned(&self, part: &dyn Part) -> bool {
         columns_in(part).iter().any(|name| self.goes(name))
     }
 
@@ -111,12 +114,12 @@ impl Leaving<'_> {
                     _ => true,
                 });
             }
-            if create.partition_by.as_ref().is_some_and(|by| self.is_mentioned(by)) {
+            if create.partition_by.as_ref().is_some_and(|by| self.is_mentioned(by.as_ref())) {
                 create.partition_by = None;
             }
             create.constraints.retain_mut(|constraint| self.is_left_of(constraint));
         }
-        let points_here = |table: &ObjectName, columns: &[sqlparser::ast::Ident]| {
+        let points_here = |table: &ObjectName, columns: &[anchorite_sql::ast::Ident]| {
             last_name(table) == self.table.name
                 && columns.iter().any(|column| self.goes(&column.value.to_lowercase()))
         };

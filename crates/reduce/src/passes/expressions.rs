@@ -1,12 +1,12 @@
 //! Expressions in sessions' statements: a constant, a column of it, or one of its operands takes their place.
 
-use sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
+use anchorite_sql::ast::{BinaryOperator, Expr, Statement, Value};
 
 use crate::search::{Search, Stop};
-use crate::syntax::{children, nth_expr, number, replace_nth_expr};
+use anchorite_sql::syntax::{children, nth_expr, number, replace_nth_expr};
 
 /// Tries every expression, from the outside in.
-pub(super) fn simplify<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+pub(super) fn simplify(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     for at in 0..search.best.lines.len() {
         let mut position = 0;
         while let Some(expr) =
@@ -74,7 +74,7 @@ fn is_truth_value(expr: &Expr) -> bool {
                 | BinaryOperator::Spaceship
         ),
         Expr::Nested(inner) => is_truth_value(inner),
-        Expr::UnaryOp { op, .. } => matches!(op, sqlparser::ast::UnaryOperator::Not),
+        Expr::UnaryOp { op, .. } => matches!(op, anchorite_sql::ast::UnaryOperator::Not),
         Expr::IsNull(_)
         | Expr::IsNotNull(_)
         | Expr::IsTrue(_)

@@ -5,23 +5,24 @@
 //! letters; then each on its own.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::Continue;
 
 use anchorite_model::sql::{TokenKind, Tokens};
-use sqlparser::ast::{ColumnOption, DataType, Expr, Statement, Value, visit_expressions_mut};
+use anchorite_sql::ast::{ColumnOption, DataType, Expr, Statement, Value};
 
 use crate::draft::Draft;
-use crate::parsed_statement::ParsedStatement;
-use crate::schema;
 use crate::search::{Picker, Search, Stop};
-use crate::syntax::{insert_table, values_of};
+use anchorite_sql::ParsedStatement;
+use anchorite_sql::schema;
+use anchorite_sql::syntax::{self, insert_table, values_of};
+use anchorite_sql::walk::change_expressions;
 
 /// From a literal's text to another one.
 type Renaming = BTreeMap<String, String>;
 
 /// Types become INT, and the values of the column numbers.
 pub(super) fn types(draft: &mut Draft, picker: &mut Picker<'_>) {
-    for table in schema::tables(draft) {
+    for table in schema::tables(&draft.setup) {
         for (at, column) in table.columns.iter().enumerate() {
             let mut changed = false;
             for parsed in &mut draft.setup {
@@ -40,7 +41,7 @@ pub(super) fn types(draft: &mut Draft, picker: &mut Picker<'_>) {
 
 fn to_int(tree: &mut Statement, table: &str, name: &str, picker: &mut Picker<'_>) -> bool {
     let Statement::CreateTable(create) = tree else { return false };
-    if schema::last_name(&create.name) != table {
+    if syntax::last_name(&create.name) != table {
         return false;
     }
     let mut columns = create.columns.iter_mut();
@@ -86,13 +87,13 @@ fn rename(draft: &mut Draft, renaming: &Renaming) {
     for parsed in draft.sentences_mut() {
         if parsed.tree().is_some() {
             parsed.edit(|tree| {
-                let _ = visit_expressions_mut(tree, |expr| {
+                change_expressions(tree, &mut |expr| {
                     if let Expr::Value(value) = expr
                         && let Some(new) = renaming.get(&value.to_string())
                     {
                         *expr = literal(new);
                     }
-                    ControlFlow::<()>::Continue(())
+                    Continue(())
                 });
             });
         } else {
@@ -145,7 +146,7 @@ fn literals(draft: &Draft) -> (Vec<String>, Vec<String>) {
 }
 
 /// Small numbers and letters.
-pub(super) fn simplify<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+pub(super) fn simplify(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     let (numbers, strings) = literals(&search.best);
     let ranked: Renaming = numbers
         .iter()
@@ -173,7 +174,7 @@ pub(super) fn simplify<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>>
     offer(search, &ranked.collect()).map(drop)
 }
 
-fn offer<E>(search: &mut Search<'_, '_, E>, renaming: &Renaming) -> Result<bool, Stop<E>> {
+fn offer(search: &mut Search<'_, '_>, renaming: &Renaming) -> Result<bool, Stop> {
     let mut candidate = search.best.clone();
     rename(&mut candidate, renaming);
     search.offer(candidate)

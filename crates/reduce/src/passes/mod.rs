@@ -30,18 +30,32 @@ pub fn reduce<E>(
     mut budget: Budget<'_>,
     still: &mut dyn FnMut(&Case) -> Result<bool, E>,
 ) -> Result<Reduced, E> {
-    let draft = Draft::of(case, Dialect::of(product));
-    let mut search = Search::new(draft, still, &mut budget);
-    let complete = match to_the_end(&mut search) {
-        Ok(()) => true,
-        Err(Stop::Budget) => false,
-        Err(Stop::Failed(error)) => return Err(error),
+    let mut failure = None;
+    let mut answer = |case: &Case| match still(case) {
+        Ok(answer) => Some(answer),
+        Err(error) => {
+            failure = Some(error);
+            None
+        }
     };
-    let case = if search.taken == 0 { case.clone() } else { search.best.to_case() };
-    Ok(Reduced { case, questions: search.asked, complete })
+    let reduced = smallest(case, product, &mut budget, &mut answer);
+    failure.map_or(Ok(reduced), Err)
 }
 
-fn to_the_end<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+/// Not generic, so that it is compiled once, here.
+fn smallest(
+    case: &Case,
+    product: Product,
+    budget: &mut Budget<'_>,
+    still: &mut dyn FnMut(&Case) -> Option<bool>,
+) -> Reduced {
+    let mut search = Search::new(Draft::of(case, Dialect::of(product)), still, budget);
+    let complete = to_the_end(&mut search).is_ok();
+    let case = if search.taken == 0 { case.clone() } else { search.best.to_case() };
+    Reduced { case, questions: search.asked, complete }
+}
+
+fn to_the_end(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     loop {
         let taken = search.taken;
         coarse(search)?;
@@ -54,7 +68,7 @@ fn to_the_end<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
 }
 
 /// Whole things: repeated by itself, because it makes everything after it cheaper.
-fn coarse<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+fn coarse(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     loop {
         let taken = search.taken;
         search.thin(statements::sessions)?;
@@ -68,7 +82,7 @@ fn coarse<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
     }
 }
 
-fn fine<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+fn fine(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     search.thin(tables::rows)?;
     tables::merge_inserts(search)?;
     search.thin(columns::columns)?;

@@ -7,15 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anchorite_model::StatementKind;
 use anchorite_model::sql::Tokens;
-use sqlparser::ast::Statement;
+use anchorite_sql::ast::Statement;
 
 use crate::draft::Draft;
-use crate::parsed_statement::{ParsedStatement, bare};
-use crate::schema::{self, last_name};
 use crate::search::{Search, Stop};
+use anchorite_sql::schema;
+use anchorite_sql::syntax::last_name;
+use anchorite_sql::{ParsedStatement, bare};
 
 /// Gives everything its short name, if the case is still interesting then: all names at once, else by kind.
-pub(super) fn tidy<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+pub(super) fn tidy(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     let named = |draft: &Draft, sessions: bool, names: bool| {
         let mut candidate = draft.clone();
         if names {
@@ -43,7 +44,7 @@ pub(super) fn tidy<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
 }
 
 fn rename(draft: &mut Draft) {
-    let tables = schema::tables(draft);
+    let tables = schema::tables(&draft.setup);
     let mut renaming: BTreeMap<String, String> = BTreeMap::new();
     let mut taken = words(draft);
     let mut give = |names: Vec<String>, letters: &str| {

@@ -4,7 +4,7 @@ use crate::draft::Draft;
 use crate::search::{Search, Stop};
 
 /// Moves single steps to their neighbours in the same session where that saves switches.
-pub(super) fn calm<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+pub(super) fn calm(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     loop {
         let taken = search.taken;
         for at in 0..search.best.lines.len() {

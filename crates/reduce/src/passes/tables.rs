@@ -1,17 +1,17 @@
 //! Tables with everything that uses them, other statements of the setup, and rows.
 
 use anchorite_model::StatementKind;
-use sqlparser::ast::Statement;
+use anchorite_sql::ast::Statement;
 
 use crate::draft::Draft;
-use crate::parsed_statement::ParsedStatement;
-use crate::schema;
 use crate::search::{Picker, Search, Stop};
-use crate::syntax::{values_of, values_of_mut};
+use anchorite_sql::ParsedStatement;
+use anchorite_sql::schema;
+use anchorite_sql::syntax::{values_of, values_of_mut};
 
 /// Tables, and every statement that names them.
 pub(super) fn tables(draft: &mut Draft, picker: &mut Picker<'_>) {
-    let names = schema::tables(draft).into_iter().map(|table| table.name);
+    let names = schema::tables(&draft.setup).into_iter().map(|table| table.name);
     let gone: Vec<String> = names.filter(|_| picker.goes()).collect();
     let stays = |parsed: &ParsedStatement| !gone.iter().any(|name| parsed.mentions(name));
     draft.setup.retain(stays);
@@ -51,7 +51,7 @@ fn keeps_rows(parsed: &mut ParsedStatement, picker: &mut Picker<'_>) -> bool {
 }
 
 /// Two INSERTs into one table, one after the other in the setup, become one.
-pub(super) fn merge_inserts<E>(search: &mut Search<'_, '_, E>) -> Result<(), Stop<E>> {
+pub(super) fn merge_inserts(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     let mut at = 0;
     while at + 1 < search.best.setup.len() {
         let merged = merged(&search.best, at);

@@ -7,8 +7,8 @@
 use anchorite_model::sql::Token;
 
 use crate::draft::Draft;
-use crate::parsed_statement::ParsedStatement;
 use crate::search::Picker;
+use anchorite_sql::ParsedStatement;
 
 /// Words that begin a clause which may be left out.
 const CLAUSES: [&str; 14] = [

@@ -1,8 +1,8 @@
-//! One statement while it is being reduced: its text, and its syntax tree where that can be trusted.
+//! One statement: its text, and its syntax tree where that can be trusted.
 //!
 //! Idea: the text stays as it was written until an edit changes the tree; then the printed tree is the text.
 //! A tree is trusted when printing it and reading it again gives the same tree. Whatever the parser does
-//! not know (`LOCK IN SHARE MODE`, `PARTITION BY HASH …`) stays text and is reduced by tokens.
+//! not know (`LOCK IN SHARE MODE`, `PARTITION BY HASH …`) stays text, of which the tokens are known.
 //!
 //! Assumption: a tree that survives printing means the same to the server. Blind spot: what the parser reads and
 //! forgets (comments; hints keep a statement from being parsed at all).
@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use anchorite_model::StatementKind;
 use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};
 use sqlparser::ast::Statement;
-use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect, SQLiteDialect};
-use sqlparser::parser::Parser;
+
+use crate::parse::parse;
 
 /// A statement with its tree.
-#[derive(Debug, Clone)]
-pub(crate) struct ParsedStatement {
+#[derive(Debug)]
+pub struct ParsedStatement {
     text: String,
     tree: Option<Box<Statement>>,
     dialect: Dialect,
@@ -25,9 +25,18 @@ pub(crate) struct ParsedStatement {
     broken: bool,
 }
 
+// Not derived: a derived copy would be compiled again in every crate that copies statements.
+impl Clone for ParsedStatement {
+    #[inline(never)]
+    fn clone(&self) -> Self {
+        let Self { text, tree, dialect, broken } = self;
+        Self { text: text.clone(), tree: tree.clone(), dialect: *dialect, broken: *broken }
+    }
+}
+
 impl ParsedStatement {
     /// Reads a statement.
-    pub(crate) fn read(text: &str, dialect: Dialect) -> Self {
+    pub fn read(text: &str, dialect: Dialect) -> Self {
         let tree = parse(text, dialect)
             .filter(|tree| parse(&tree.to_string(), dialect).is_some_and(|again| again == *tree));
         let tree = tree.filter(|_| !has_hint(text, dialect)).map(Box::new);
@@ -35,17 +44,17 @@ impl ParsedStatement {
     }
 
     /// What goes to the server.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The tree, where there is one.
-    pub(crate) fn tree(&self) -> Option<&Statement> {
+    pub fn tree(&self) -> Option<&Statement> {
         self.tree.as_deref()
     }
 
     /// What it says about tables, also where it says something about their storage that the parser does not know.
-    pub(crate) fn outline(&self) -> Option<Cow<'_, Statement>> {
+    pub fn outline(&self) -> Option<Cow<'_, Statement>> {
         if let Some(tree) = self.tree() {
             return Some(Cow::Borrowed(tree));
         }
@@ -67,17 +76,27 @@ impl ParsedStatement {
     }
 
     /// Whether it can be asked about.
-    pub(crate) const fn is_sound(&self) -> bool {
+    pub const fn is_sound(&self) -> bool {
         !self.broken
     }
 
     /// What kind of statement it is.
-    pub(crate) fn kind(&self) -> StatementKind {
+    pub fn kind(&self) -> StatementKind {
         StatementKind::of(&self.text)
     }
 
     /// Changes the tree; a statement without one stays as it is.
-    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Statement)) {
+    pub fn edit(&mut self, change: impl FnOnce(&mut Statement)) {
+        let mut change = Some(change);
+        self.edit_once(&mut |tree| {
+            if let Some(change) = change.take() {
+                change(tree);
+            }
+        });
+    }
+
+    #[inline(never)]
+    fn edit_once(&mut self, change: &mut dyn FnMut(&mut Statement)) {
         let Some(tree) = &mut self.tree else { return };
         let before = tree.clone();
         change(tree);
@@ -88,31 +107,31 @@ impl ParsedStatement {
     }
 
     /// Replaces the text.
-    pub(crate) fn rewrite(&mut self, text: &str) {
+    pub fn rewrite(&mut self, text: &str) {
         if text != self.text {
             *self = Self::read(text, self.dialect);
         }
     }
 
     /// The tokens that mean something.
-    pub(crate) fn tokens(&self) -> Vec<Token<'_>> {
+    pub fn tokens(&self) -> Vec<Token<'_>> {
         let tokens = Tokens::new(&self.text, 0, self.dialect).map_while(Result::ok);
         tokens.filter(Token::is_significant).collect()
     }
 
     /// Whether this name stands somewhere in it.
-    pub(crate) fn mentions(&self, name: &str) -> bool {
+    pub fn mentions(&self, name: &str) -> bool {
         self.tokens().iter().any(|token| bare(token).eq_ignore_ascii_case(name))
     }
 
     /// The family of its language.
-    pub(crate) const fn dialect(&self) -> Dialect {
+    pub const fn dialect(&self) -> Dialect {
         self.dialect
     }
 }
 
 /// A name without its quotes; empty for what is no name.
-pub(crate) fn bare<'a>(token: &Token<'a>) -> &'a str {
+pub fn bare<'a>(token: &Token<'a>) -> &'a str {
     match token.kind {
         TokenKind::Word => token.text,
         TokenKind::QuotedName => &token.text[1..token.text.len() - 1],
@@ -123,17 +142,6 @@ pub(crate) fn bare<'a>(token: &Token<'a>) -> &'a str {
 fn has_hint(text: &str, dialect: Dialect) -> bool {
     let mut tokens = Tokens::new(text, 0, dialect).map_while(Result::ok);
     tokens.any(|token| token.kind == TokenKind::Hint)
-}
-
-fn parse(text: &str, dialect: Dialect) -> Option<Statement> {
-    let parsed = match dialect {
-        Dialect::Mysql => Parser::parse_sql(&MySqlDialect {}, text),
-        Dialect::Postgres => Parser::parse_sql(&PostgreSqlDialect {}, text),
-        Dialect::Sqlite => Parser::parse_sql(&SQLiteDialect {}, text),
-    };
-    let mut statements = parsed.ok()?;
-    let only = statements.pop()?;
-    statements.is_empty().then_some(only)
 }
 
 #[cfg(test)]

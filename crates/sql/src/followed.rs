@@ -7,14 +7,13 @@
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Run, Value};
 use sqlparser::ast::{
-    AssignmentTarget, ColumnOption, CreateTable, Expr, FromTable, Insert, ObjectName, Query,
-    ReferentialAction, SelectItem, SetExpr, Statement, TableConstraint, TableFactor, TableObject,
-    TableWithJoins,
+    Assignment, AssignmentTarget, ColumnOption, CreateTable, Expr, FromTable, Insert, ObjectName,
+    Query, ReferentialAction, SelectItem, SetExpr, Statement, TableConstraint, TableFactor,
+    TableObject, TableWithJoins,
 };
-use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect, SQLiteDialect};
-use sqlparser::parser::Parser;
 
-use super::expression::{NOWHERE, value};
+use crate::formula::{Formula, NOWHERE};
+use crate::parse::parse;
 
 /// A table of the case.
 #[derive(Debug, Clone)]
@@ -47,20 +46,21 @@ pub struct Read {
     /// Which columns it returns, in order.
     pub columns: Vec<usize>,
     /// Which rows; `None` = all.
-    pub filter: Option<Expr>,
+    pub filter: Option<Formula>,
     /// `FOR UPDATE` and kin.
     pub locking: bool,
 }
 
-/// A write to one table.
+/// A write to one table, which is named by its index.
 #[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "named as SQL names them")]
 pub enum Write {
     /// New rows.
     Insert { table: usize, rows: Vec<Vec<Value>> },
     /// Changed rows.
-    Update { table: usize, set: Vec<(usize, Expr)>, filter: Option<Expr> },
+    Update { table: usize, set: Vec<(usize, Formula)>, filter: Option<Formula> },
     /// Rows that go.
-    Delete { table: usize, filter: Option<Expr> },
+    Delete { table: usize, filter: Option<Formula> },
 }
 
 impl Tables {
@@ -124,9 +124,10 @@ impl Tables {
         }
         let items: Vec<String> = select.projection.iter().map(ToString::to_string).collect();
         let locks: String = query.locks.iter().map(|lock| format!(" {lock}")).collect();
-        let filter = select.selection.clone();
-        let whole = format!("SELECT {} FROM {from}{}{locks}", items.join(", "), clause(&filter));
+        let filter = select.selection.as_ref();
+        let whole = format!("SELECT {} FROM {from}{}{locks}", items.join(", "), clause(filter));
         let locking = !query.locks.is_empty();
+        let filter = filter.map(Formula::of);
         (whole == query.to_string()).then_some(Read { table, columns, filter, locking })
     }
 
@@ -141,17 +142,19 @@ impl Tables {
                 let set = self.assignments(table, &update.assignments)?;
                 let told: Vec<String> =
                     update.assignments.iter().map(ToString::to_string).collect();
-                let filter = update.selection;
+                let filter = update.selection.as_ref();
                 let whole =
-                    format!("UPDATE {} SET {}{}", update.table, told.join(", "), clause(&filter));
+                    format!("UPDATE {} SET {}{}", update.table, told.join(", "), clause(filter));
+                let filter = filter.map(Formula::of);
                 (whole == printed).then_some(Write::Update { table, set, filter })
             }
             Statement::Delete(delete) => {
                 let FromTable::WithFromKeyword(from) = &delete.from else { return None };
                 let [from] = from.as_slice() else { return None };
                 let table = self.plain_table(from)?;
-                let filter = delete.selection;
-                let whole = format!("DELETE FROM {from}{}", clause(&filter));
+                let filter = delete.selection.as_ref();
+                let whole = format!("DELETE FROM {from}{}", clause(filter));
+                let filter = filter.map(Formula::of);
                 (whole == printed).then_some(Write::Delete { table, filter })
             }
             _ => None,
@@ -161,21 +164,22 @@ impl Tables {
     fn assignments(
         &self,
         table: usize,
-        assignments: &[sqlparser::ast::Assignment],
-    ) -> Option<Vec<(usize, Expr)>> {
+        assignments: &[Assignment],
+    ) -> Option<Vec<(usize, Formula)>> {
         let names = &self.all[table].columns;
-        let mut set: Vec<(usize, Expr)> = Vec::new();
+        let mut set: Vec<(usize, Formula)> = Vec::new();
         for assignment in assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
             let name = last_name(name)?;
             let column = names.iter().position(|known| *known == name)?;
             // MySQL computes with what it has just assigned, the standard with what was there before.
-            let is_first = set.is_empty() || value(&assignment.value, NOWHERE).is_some();
+            let formula = Formula::of(&assignment.value);
+            let is_first = set.is_empty() || formula.is_constant();
             let is_new = set.iter().all(|(known, _)| *known != column);
             if !(is_first && is_new) {
                 return None;
             }
-            set.push((column, assignment.value.clone()));
+            set.push((column, formula));
         }
         Some(set)
     }
@@ -205,7 +209,7 @@ impl Tables {
                 return None;
             }
             for (place, expr) in places.iter().zip(given.iter()) {
-                row[*place] = value(expr, NOWHERE)?;
+                row[*place] = Formula::of(expr).value(NOWHERE)?;
             }
             rows.push(row);
         }
@@ -227,8 +231,8 @@ impl Tables {
     }
 }
 
-fn clause(filter: &Option<Expr>) -> String {
-    filter.as_ref().map(|filter| format!(" WHERE {filter}")).unwrap_or_default()
+fn clause(filter: Option<&Expr>) -> String {
+    filter.map(|filter| format!(" WHERE {filter}")).unwrap_or_default()
 }
 
 fn last_name(name: &ObjectName) -> Option<String> {
@@ -281,15 +285,4 @@ const fn quiet(action: Option<ReferentialAction>) -> Option<()> {
         None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => Some(()),
         Some(_) => None,
     }
-}
-
-fn parse(sql: &str, dialect: Dialect) -> Option<Statement> {
-    let parsed = match dialect {
-        Dialect::Mysql => Parser::parse_sql(&MySqlDialect {}, sql),
-        Dialect::Postgres => Parser::parse_sql(&PostgreSqlDialect {}, sql),
-        Dialect::Sqlite => Parser::parse_sql(&SQLiteDialect {}, sql),
-    };
-    let mut statements = parsed.ok()?;
-    let only = statements.pop()?;
-    statements.is_empty().then_some(only)
 }

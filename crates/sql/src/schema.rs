@@ -1,39 +1,38 @@
-//! What a draft's CREATE statements say: tables, their columns, and which of them are keys.
+//! What CREATE statements say: tables, their columns, and which of them are keys.
 
 use sqlparser::ast::{
     ColumnOption, CreateTable, Expr, ForeignKeyConstraint, FunctionArg, FunctionArgExpr,
-    FunctionArguments, IndexColumn, ObjectName, ReferentialAction, Statement, TableConstraint,
-    Value,
+    FunctionArguments, IndexColumn, ReferentialAction, Statement, TableConstraint, Value,
 };
 
-use crate::draft::Draft;
 use crate::parsed_statement::ParsedStatement;
+use crate::syntax::{column_name, last_name};
 
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Table {
+pub struct Table {
     /// Its name, in lower case.
-    pub(crate) name: String,
+    pub name: String,
     /// Its columns' names in order, in lower case.
-    pub(crate) columns: Vec<String>,
+    pub columns: Vec<String>,
     /// Columns of the primary key.
-    pub(crate) primary: Vec<String>,
+    pub primary: Vec<String>,
     /// Columns of unique constraints and indexes.
-    pub(crate) unique: Vec<String>,
+    pub unique: Vec<String>,
     /// Columns of other indexes.
-    pub(crate) indexed: Vec<String>,
+    pub indexed: Vec<String>,
     /// Columns of foreign keys, on either side.
-    pub(crate) foreign: Vec<String>,
+    pub foreign: Vec<String>,
     /// Generated columns.
-    pub(crate) generated: Vec<String>,
+    pub generated: Vec<String>,
     /// Whether what happens to its rows happens to rows that refer to them: CASCADE, SET NULL, SET DEFAULT.
-    pub(crate) passes_on: bool,
+    pub passes_on: bool,
 }
 
-/// The tables that the setup creates, as far as it could be parsed.
-pub(crate) fn tables(draft: &Draft) -> Vec<Table> {
+/// The tables that a set-up creates, as far as it could be parsed.
+pub fn tables(setup: &[ParsedStatement]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    let outlines: Vec<_> = draft.setup.iter().filter_map(ParsedStatement::outline).collect();
+    let outlines: Vec<_> = setup.iter().filter_map(ParsedStatement::outline).collect();
     for tree in &outlines {
         match tree.as_ref() {
             Statement::CreateTable(create) => tables.push(table(create)),
@@ -110,7 +109,7 @@ const fn passes_on(action: ReferentialAction) -> bool {
 }
 
 /// The columns of an index, as far as they are columns or their prefixes (`a(2)`, which parses as a call).
-pub(crate) fn names(columns: &[IndexColumn]) -> Vec<String> {
+pub fn names(columns: &[IndexColumn]) -> Vec<String> {
     let name = |expr: &Expr| match expr {
         Expr::Function(call) => match &call.args {
             FunctionArguments::List(list) if matches!(list.args.as_slice(), [one] if is_number(one)) => {
@@ -126,19 +125,4 @@ pub(crate) fn names(columns: &[IndexColumn]) -> Vec<String> {
 fn is_number(argument: &FunctionArg) -> bool {
     matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))
         if matches!(value.value, Value::Number(..)))
-}
-
-/// The name of a column that stands alone.
-pub(crate) fn column_name(expr: &Expr) -> Option<String> {
-    match expr {
-        Expr::Identifier(name) => Some(name.value.to_lowercase()),
-        Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.to_lowercase()),
-        _ => None,
-    }
-}
-
-/// The last part of a name, in lower case.
-pub(crate) fn last_name(name: &ObjectName) -> String {
-    let last = name.0.last().and_then(|part| part.as_ident());
-    last.map_or_else(String::new, |name| name.value.to_lowercase())
 }
