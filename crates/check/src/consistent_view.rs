@@ -8,7 +8,7 @@
 
 use crate::analysis::Analysis;
 use crate::graph::{Csr, EdgeList, RW};
-use crate::levels::LevelVerdict;
+use crate::level_verdict::LevelVerdict;
 use crate::polygraph::{Decision, Polygraph, Question, Shape};
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 

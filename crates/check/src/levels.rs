@@ -11,29 +11,12 @@
 use crate::analysis::Analysis;
 use crate::axiomatic::weak::{self, Weak};
 use crate::graph::{EdgeList, Kind};
+pub use crate::level_verdict::LevelVerdict;
 use crate::model::Workload;
 use crate::orders::updates_fit;
 use crate::polygraph::{Decision, Polygraph, Reason, Shape};
 use crate::resolve::Fault;
 use crate::{consistent_view, lattice, replay};
-
-/// What can be said about a level.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LevelVerdict {
-    /// The history satisfies it.
-    Holds,
-    /// The history does not satisfy it.
-    Fails,
-    /// It cannot be decided, and why.
-    Unknown(String),
-}
-
-impl LevelVerdict {
-    /// Holds or fails.
-    pub fn of(holds: bool) -> LevelVerdict {
-        if holds { LevelVerdict::Holds } else { LevelVerdict::Fails }
-    }
-}
 
 /// Adya's and Elle's levels, weakest first.
 pub const ADYA: [&str; 15] = [

@@ -31,6 +31,7 @@ mod groups;
 mod hash;
 pub mod input;
 pub mod lattice;
+mod level_verdict;
 pub mod levels;
 pub mod model;
 pub mod names;

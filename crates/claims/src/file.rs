@@ -24,13 +24,13 @@
 //!
 //! Every level that is offered says something about each of the ten anomalies, for every version.
 
-use std::ops::Range;
 use std::path::Path;
 
 use anchorite_model::{Level, Product};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::source::{ClaimsError, Source, VERSION};
 use crate::writes::{ExceptionText, WritesText};
 use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Setting, Subject, Version};
 
@@ -43,32 +43,6 @@ pub(crate) const BUILT_IN: [(&str, &str); 6] = [
     ("claims/tidb.toml", include_str!("../../../claims/tidb.toml")),
     ("claims/cockroach.toml", include_str!("../../../claims/cockroach.toml")),
 ];
-
-/// Stands in a URL for the version of the manual.
-const VERSION: &str = "{version}";
-
-/// Why a claims file cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClaimsError {
-    /// Something stands in the file that must not, or is missing.
-    #[error("{file}:{line}: {reason}")]
-    Invalid {
-        /// The file.
-        file: String,
-        /// The line, 1-based.
-        line: usize,
-        /// What is wrong and what was expected.
-        reason: String,
-    },
-    /// The file cannot be read.
-    #[error("cannot read {file}: {reason}")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// The system's words.
-        reason: String,
-    },
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -237,13 +211,6 @@ impl Claim {
     }
 }
 
-/// The file that is being read.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
 impl Source<'_> {
     fn parse(self) -> Result<FileText, ClaimsError> {
         toml::from_str(self.text)
@@ -326,40 +293,5 @@ impl Source<'_> {
             );
             self.error(text.span(), reason)
         })
-    }
-
-    pub(crate) fn url(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
-        let url = text.get_ref();
-        let is_url = url.strip_prefix("https://").is_some_and(|rest| rest.contains('/'));
-        if url.contains(VERSION) {
-            let reason = format!("'{url}': {VERSION} needs manual = [...] at the top of the file");
-            Err(self.error(text.span(), reason))
-        } else if is_url {
-            Ok(url.clone())
-        } else {
-            Err(self.error(text.span(), format!("'{url}' is no page: expected https://HOST/PAGE")))
-        }
-    }
-
-    pub(crate) fn sentence(self, text: &Spanned<String>) -> Result<String, ClaimsError> {
-        let says = text.get_ref().split_whitespace().collect::<Vec<_>>().join(" ");
-        if says.is_empty() {
-            return Err(self.error(text.span(), "expected what the page says, in our words".into()));
-        }
-        Ok(says)
-    }
-
-    pub(crate) fn read<T>(self, text: &Spanned<String>) -> Result<T, ClaimsError>
-    where
-        T: std::str::FromStr,
-        T::Err: std::fmt::Display,
-    {
-        text.get_ref().parse().map_err(|error: T::Err| self.error(text.span(), error.to_string()))
-    }
-
-    pub(crate) fn error(self, span: Range<usize>, reason: String) -> ClaimsError {
-        let before = &self.text[..span.start.min(self.text.len())];
-        let line = before.matches('\n').count() + 1;
-        ClaimsError::Invalid { file: self.file.to_owned(), line, reason }
     }
 }

@@ -10,6 +10,7 @@
 
 mod anomaly;
 mod file;
+mod source;
 mod version;
 mod writes;
 
@@ -18,7 +19,7 @@ use std::sync::OnceLock;
 use anchorite_model::{Level, Product, TargetInfo};
 
 pub use anomaly::{Anomaly, UnknownAnomaly};
-pub use file::ClaimsError;
+pub use source::ClaimsError;
 pub use version::{InvalidVersion, Version};
 pub use writes::{
     Deviation, DocumentedWrites, Exception, ReadPlace, SerialOrder, WriteClaims, WriteView,

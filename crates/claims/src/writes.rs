@@ -24,8 +24,8 @@ use anchorite_model::{Level, TargetInfo};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::file::Source;
-use crate::{Claims, ClaimsError, Version};
+use crate::source::{ClaimsError, Source};
+use crate::{Claims, Version};
 
 /// Which serial orders of the committed transactions may explain what they wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -264,20 +264,6 @@ impl Source<'_> {
             since: text.since.as_ref().map(|since| self.read(since)).transpose()?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
-        })
-    }
-
-    fn one_of<T: Copy>(
-        self,
-        text: &Spanned<String>,
-        words: &[(&str, T)],
-    ) -> Result<T, ClaimsError> {
-        let found = words.iter().find(|(word, _)| word == text.get_ref());
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let expected: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let reason =
-                format!("unknown word '{}': expected {}", text.get_ref(), expected.join(", "));
-            self.error(text.span(), reason)
         })
     }
 }

@@ -331,7 +331,7 @@ fn print(args: &CheckArgs, judged: &[(String, Format, History, Report)]) {
                 .iter()
                 .map(|(name, _, history, report)| (name.clone(), history, report))
                 .collect();
-            witness::html::page(&pages)
+            report::html::page(&pages)
         }
     };
     crate::output::print(&text);

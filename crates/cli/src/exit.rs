@@ -8,8 +8,6 @@ use anchorite_drivers::endpoint::BadUrl;
 use anchorite_judge::ObserveError;
 use anchorite_stage::StageError;
 
-use crate::output::complain;
-
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -40,17 +38,6 @@ impl From<Exit> for ExitCode {
 #[error("{0}")]
 pub struct BadInput(pub String);
 
-/// Says what went wrong, in one message, and chooses the exit code.
-pub fn report(error: &anyhow::Error) -> ExitCode {
-    let exit = code_of(error);
-    if exit == Exit::Interrupted {
-        complain("interrupted; everything that was started is stopped and removed");
-    } else {
-        complain(&told(error));
-    }
-    exit.into()
-}
-
 /// The message with its causes. Some messages end with their cause already; then it is not said again.
 pub fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
@@ -70,7 +57,8 @@ pub fn is_disk_full(error: &io::Error) -> bool {
     full.contains(&error.kind())
 }
 
-fn code_of(error: &anyhow::Error) -> Exit {
+/// The exit code of an error.
+pub fn code_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         if cause.is::<BadInput>() || cause.is::<BadUrl>() {
             return Exit::BadInput;

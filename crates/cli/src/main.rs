@@ -20,6 +20,7 @@ mod run;
 mod selftest;
 mod selftest_text;
 mod server;
+mod server_output;
 mod targets;
 mod versions;
 
@@ -78,7 +79,7 @@ enum Command {
 
 fn main() -> ExitCode {
     if let Err(error) = login::refuse_password_argument() {
-        return exit::report(&error.into());
+        return output::report(&error.into());
     }
     let matches = Cli::command().color(colour_of_help()).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -99,7 +100,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => pages::completions(&arguments, Cli::command()),
         Command::Man(arguments) => pages::man(&arguments, Cli::command()),
     };
-    result.unwrap_or_else(|error| exit::report(&error))
+    result.unwrap_or_else(|error| output::report(&error))
 }
 
 /// What `--color` says, for help and complaints: those are printed before the command line is read to its end.

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use anchorite_report::{Glyphs, Style, TextOptions};
@@ -70,6 +71,17 @@ pub fn tell(text: &str) {
     if !manners().quiet {
         complain(text);
     }
+}
+
+/// Says what went wrong, in one message, and chooses the exit code.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    let exit = exit::code_of(error);
+    if exit == Exit::Interrupted {
+        complain("interrupted; everything that was started is stopped and removed");
+    } else {
+        complain(&exit::told(error));
+    }
+    exit.into()
 }
 
 /// Says on standard error why the exit code is what it is.

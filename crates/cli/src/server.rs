@@ -17,13 +17,14 @@ use anchorite_servers::{
     kept_servers, start, stop_all, stop_kept,
 };
 use anyhow::Context;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::exit::{Exit, told};
 use crate::output::{complain, is_coloured, print, progress_target, tell};
+use crate::server_output::{Format, print_json, running, table};
 use crate::versions;
 
 /// How long one wait for the end of a server lasts before its end is looked for again.
@@ -86,15 +87,6 @@ struct FormatArgs {
     /// How to print the answer
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-/// How answers are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Text,
-    /// One JSON document
-    Json,
 }
 
 /// Runs the command.
@@ -230,36 +222,12 @@ fn of_kept(kept: &Kept) -> Value {
     })
 }
 
-/// A kept server in its JSON form.
-pub fn running(kept: &Kept) -> Value {
-    json!({"url": kept.url, "pid": kept.pid, "folder": kept.folder, "name": kept.name})
-}
-
 fn of_running(request: &Request, server: &RunningServer) -> Value {
     json!({
         "target": request.to_string(), "version": server.installation.version,
         "source": server.installation.source.name(), "cached": true,
         "running": {"url": server.url(), "pid": server.pid, "folder": server.folder()},
     })
-}
-
-/// Prints servers as one JSON document.
-pub fn print_json(servers: Vec<Value>) {
-    let document = json!({"anchorite": env!("CARGO_PKG_VERSION"), "servers": servers});
-    print(&format!("{document:#}\n"));
-}
-
-/// Columns as wide as their widest cell.
-pub fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    let widths: [usize; N] =
-        std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
-    let line = |row: &[String; N]| {
-        let cells: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
 }
 
 /// Progress on standard error: a spinner on a terminal, plain lines elsewhere.
@@ -342,14 +310,5 @@ mod tests {
         for words in ["", "start", "stop", "stop --all mariadb", "versions --format xml"] {
             assert!(!parses(words), "{words}");
         }
-    }
-
-    #[test]
-    fn tables_line_up() {
-        let rows = [["mysql@9.7".to_owned(), "debian".to_owned()]];
-        assert_eq!(
-            table(["target", "source"], rows.into_iter()),
-            "target     source\nmysql@9.7  debian\n"
-        );
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::output::print;
-use crate::server::{Format, print_json, running, table};
+use crate::server_output::{Format, print_json, running, table};
 
 /// Prints the list.
 pub fn run(format: Format) -> anyhow::Result<ExitCode> {

@@ -1,10 +1,12 @@
 //! `anchorite hunt` as its users see it: output, exit codes, interruption, resuming.
 
+#[path = "../../hunt/tests/until/mod.rs"]
+mod until;
+
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anchorite_drivers::wait_readable;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -89,12 +91,9 @@ fn journalled(out: &Path) -> usize {
 }
 
 /// Waits until the journal is so long, or the child has ended.
-fn wait_for_lines(child: &mut Child, out: &Path, lines: usize) {
-    let begun = Instant::now();
-    while journalled(out) < lines && child.try_wait().expect("a state").is_none() {
-        assert!(begun.elapsed() < LIMIT, "the hunt does not get on");
-        wait_readable(&[], Duration::from_millis(1));
-    }
+fn wait_for_lines(child: &Child, out: &Path, lines: usize) {
+    let folder = out.parent().expect("a folder");
+    until::is_written("the hunt gets on", folder, child.id(), LIMIT, || journalled(out) >= lines);
 }
 
 #[test]
@@ -120,7 +119,7 @@ fn a_hunt_that_is_killed_twenty_times_does_every_case_once() {
         let arguments: &[&str] = if is_begun { &again } else { &first };
         let before = journalled(&out);
         let mut child = anchorite(folder.path(), arguments).spawn().expect("it starts");
-        wait_for_lines(&mut child, &out, before + 1 + kill % 3);
+        wait_for_lines(&child, &out, before + 1 + kill % 3);
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
     }
@@ -141,8 +140,8 @@ fn an_interrupted_hunt_ends_with_its_summary_and_can_be_resumed() {
     let out = folder.path().join("out");
     std::fs::write(folder.path().join("weights.toml"), SMALL_BLOCKS).expect("written");
     let arguments = ["--time", "10m", "--seed", "3", "--out", "out", "--weights", "weights.toml"];
-    let mut child = anchorite(folder.path(), &arguments).spawn().expect("it starts");
-    wait_for_lines(&mut child, &out, 3);
+    let child = anchorite(folder.path(), &arguments).spawn().expect("it starts");
+    wait_for_lines(&child, &out, 3);
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a pid");
     kill_process(pid, Signal::INT).expect("it can be interrupted");
     let output = child.wait_with_output().expect("it ends");

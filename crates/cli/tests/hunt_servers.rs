@@ -6,6 +6,9 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
+#[path = "../../hunt/tests/until/mod.rs"]
+mod until;
+
 use std::fs;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -13,12 +16,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use anchorite_drivers::{open, wait_readable};
+use anchorite_drivers::open;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Within this time after a kill the hunt has told what happened.
 const TOLD_WITHIN: Duration = Duration::from_secs(90);
+/// A server that comes up is looked for again after this time, or when it has ended.
+const NEXT_LOOK: Duration = Duration::from_millis(5);
 /// A hunt that is to notice that its server does not come back lasts this long; it waits no longer than that.
 const SHORT_HUNT: &str = "12s";
 
@@ -43,15 +48,6 @@ fn anchorite(arguments: &[&str]) -> Command {
 fn signal(number: u32, signal: Signal) {
     let pid = i32::try_from(number).ok().and_then(Pid::from_raw).expect("a pid");
     kill_process(pid, signal).expect("it can be signalled");
-}
-
-fn wait_until(what: &str, limit: Duration, mut condition: impl FnMut() -> bool) -> Duration {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < limit, "waited too long until {what}");
-        wait_readable(&[], Duration::from_millis(5));
-    }
-    begun.elapsed()
 }
 
 /// So many cases are done.
@@ -86,18 +82,23 @@ impl Hunt {
         let out = folder.path().join("out");
         let arguments = ["hunt", "--on", target, "--time", time, "--format", "json", "--out"];
         let child = anchorite(&arguments).arg(&out).spawn().expect("it starts");
-        let mut hunt = Self { child, out, _folder: folder };
+        let hunt = Self { child, out, _folder: folder };
         hunt.goes_on(0);
         hunt
     }
 
     /// Waits until more cases are done.
-    fn goes_on(&mut self, before: u64) {
-        let (child, out) = (&mut self.child, &self.out);
-        wait_until("cases are done", TOLD_WITHIN, || {
-            assert!(child.try_wait().expect("a state").is_none(), "the hunt has ended");
-            done(out) > before
-        });
+    fn goes_on(&self, before: u64) {
+        self.writes("cases are done", |out| done(out) > before);
+    }
+
+    /// Waits until its folder shows something.
+    fn writes(&self, what: &str, condition: impl Fn(&Path) -> bool) {
+        let folder = self.out.parent().expect("a folder");
+        let number = self.child.id();
+        let shows = || condition(&self.out);
+        let is_written = until::is_written(what, folder, number, TOLD_WITHIN, shows);
+        assert!(is_written, "the hunt has ended before {what}");
     }
 
     fn ends(self) -> (Output, Value, PathBuf, tempfile::TempDir) {
@@ -149,26 +150,20 @@ impl Foreign {
     /// Ends it, and waits until it has ended.
     fn end(&mut self, how: Signal) {
         signal(self.pid, how);
-        let stat = format!("/proc/{}/stat", self.pid);
-        let is_gone =
-            |text: String| text.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z"));
-        wait_until("the server has ended", TOLD_WITHIN, || {
-            fs::read_to_string(&stat).map_or(true, is_gone)
-        });
+        assert!(until::has_ended(self.pid, TOLD_WITHIN), "the server does not end");
         self.again.take().map(|mut child| child.wait());
     }
 
     /// Starts it again, as often as needed: helpers of a process that was killed may hold its memory for a moment.
     fn start_again(&mut self) {
-        let url = self.url.clone();
+        let begun = Instant::now();
         self.spawn();
-        wait_until("the server answers", TOLD_WITHIN, || {
-            if self.again.as_mut().is_none_or(|child| child.try_wait().expect("a state").is_some())
-            {
+        while open(&self.url).is_err() {
+            assert!(begun.elapsed() < TOLD_WITHIN, "waited too long until the server answers");
+            if self.again.as_ref().is_none_or(|child| until::has_ended(child.id(), NEXT_LOOK)) {
                 self.spawn();
             }
-            open(&url).is_ok()
-        });
+        }
     }
 
     fn spawn(&mut self) {
@@ -225,12 +220,12 @@ fn somebody_elses_server_that_is_killed_is_waited_for_once() {
         for kill in 0..kills() {
             let comes_back = kill % 2 == 0;
             let how = ends_for(&server)[kill / 2 % ends_for(&server).len()];
-            let mut hunt = Hunt::start(&foreign.url, if comes_back { "1h" } else { SHORT_HUNT });
+            let hunt = Hunt::start(&foreign.url, if comes_back { "1h" } else { SHORT_HUNT });
             let killed = Instant::now();
             foreign.end(how);
             if comes_back {
                 foreign.start_again();
-                wait_until("it is written down", TOLD_WITHIN, || recorded(&hunt.out) > 0);
+                hunt.writes("it is written down", |out| recorded(out) > 0);
                 slowest = slowest.max(killed.elapsed());
                 let before = done(&hunt.out);
                 hunt.goes_on(before);
@@ -281,7 +276,7 @@ fn server_of(number: u32) -> Option<u32> {
 #[test]
 fn a_server_of_our_own_that_is_stopped_is_no_finding_and_one_that_crashes_is() {
     for server in servers() {
-        let mut hunt = Hunt::start(&server, "1h");
+        let hunt = Hunt::start(&server, "1h");
         let mut slowest = Duration::ZERO;
         for kill in 0..=kills() {
             let is_crash = kill == kills();
@@ -291,8 +286,9 @@ fn a_server_of_our_own_that_is_stopped_is_no_finding_and_one_that_crashes_is() {
             hunt.goes_on(before);
             signal(server_of(hunt.child.id()).expect("the private server"), how);
             let what = format!("kill {kill} by {how:?} is written down");
-            let took = wait_until(&what, TOLD_WITHIN, || recorded(&hunt.out) > kill);
-            slowest = slowest.max(took);
+            let begun = Instant::now();
+            hunt.writes(&what, |out| recorded(out) > kill);
+            slowest = slowest.max(begun.elapsed());
         }
         let before = done(&hunt.out);
         hunt.goes_on(before);

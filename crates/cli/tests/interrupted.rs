@@ -6,11 +6,14 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
+#[path = "../../hunt/tests/until/mod.rs"]
+mod until;
+
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anchorite_drivers::{Schema, Session, Target, execute, open, wait_readable};
+use anchorite_drivers::{Schema, Session, Target, execute, open};
 use anchorite_model::Product;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -68,12 +71,12 @@ impl Spy {
     }
 }
 
+/// Asks again and again; the condition itself waits for an answer of the server.
 fn wait_until(what: &str, child: &mut Child, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < LIMIT, "waited too long until {what}");
         assert!(child.try_wait().expect("a state").is_none(), "it ended before {what}");
-        wait_readable(&[], Duration::from_millis(5));
     }
 }
 
@@ -89,11 +92,8 @@ fn interrupt(child: &mut Child, target: &dyn Target, place: &str) {
     let pid = Pid::from_raw(number.cast_signed()).expect("a process");
     let begun = Instant::now();
     kill_process(pid, Signal::INT).expect("it can be interrupted");
-    while child.try_wait().expect("a state").is_none() {
-        if begun.elapsed() > LIMIT {
-            child.kill().expect("it can be killed");
-        }
-        wait_readable(&[], Duration::from_millis(5));
+    if !until::has_ended(number, LIMIT) {
+        child.kill().expect("it can be killed");
     }
     let place = format!("{}, {place}", target.info());
     let code = child.wait().expect("it has ended").code();

@@ -5,18 +5,23 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
+#[path = "../../hunt/tests/until/mod.rs"]
+mod until;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anchorite_drivers::{Session, SessionOptions, execute, open, wait_readable};
+use anchorite_drivers::{Session, SessionOptions, execute, open};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Longest wait for anything here.
 const LIMIT: Duration = Duration::from_secs(60);
+/// A server that comes up is looked for again after this time, unless its command has ended.
+const NEXT_LOOK: Duration = Duration::from_millis(5);
 
 /// The middle of this case lasts much longer than the test.
 fn long_case(product: &str) -> tempfile::NamedTempFile {
@@ -63,17 +68,13 @@ fn wait_for_the_middle(url: &str, product: &str) {
     } else {
         "SELECT info FROM information_schema.processlist"
     };
-    wait_until("the case is in its middle", || {
+    let begun = Instant::now();
+    let mut is_in_the_middle = || {
         let answer = execute(spy.as_mut() as &mut dyn Session, sql, LIMIT).expect("an answer");
         format!("{:?}", answer.results).contains("(120) AS in_the_middle")
-    });
-}
-
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < LIMIT, "waited too long until {what}");
-        wait_readable(&[], Duration::from_millis(5));
+    };
+    while !is_in_the_middle() {
+        assert!(begun.elapsed() < LIMIT, "waited too long until the case is in its middle");
     }
 }
 
@@ -113,9 +114,7 @@ fn a_killed_server_is_told_as_connection_lost() {
         assert!(events.iter().any(|event| lost(&event)), "{server}: {events:?}");
 
         // Its connections end before it does.
-        while is_alive(number) {
-            std::thread::yield_now();
-        }
+        assert!(until::has_ended(number, LIMIT), "{server}: it does not end");
         // Nobody can stop what has ended; looking at the list is enough to tidy up after it.
         let list = anchorite(&["server", "list"]).output().expect("it starts");
         assert!(!String::from_utf8_lossy(&list.stdout).contains(&url), "{server}");
@@ -132,10 +131,10 @@ fn children_of(number: u32) -> String {
 
 /// The private server of a running command: its URL, process and data folder, from its command line.
 fn private_server(child: &Child, product: &str) -> (String, u32, PathBuf) {
-    let mut found = None;
-    wait_until("the private server listens", || {
+    let begun = Instant::now();
+    let listening = || {
         let numbers = children_of(child.id());
-        found = numbers.split_whitespace().find_map(|number| {
+        numbers.split_whitespace().find_map(|number| {
             let line = fs::read(format!("/proc/{number}/cmdline")).ok()?;
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
             let after = |key: &str| {
@@ -148,10 +147,15 @@ fn private_server(child: &Child, product: &str) -> (String, u32, PathBuf) {
             let url = format!("{product}://{user}@127.0.0.1:{port}");
             let number = number.parse().ok()?;
             open(&url).is_ok().then(|| (url, number, PathBuf::from(folder)))
-        });
-        found.is_some()
-    });
-    found.expect("it was found")
+        })
+    };
+    loop {
+        if let Some(found) = listening() {
+            return found;
+        }
+        assert!(begun.elapsed() < LIMIT, "waited too long until the private server listens");
+        assert!(!until::has_ended(child.id(), NEXT_LOOK), "the command ended before");
+    }
 }
 
 #[test]

@@ -47,7 +47,9 @@ pub use mark::{Kind, Marked, Owner};
 pub use open::{Address, OpenError, open};
 pub use trace::Trace;
 pub use upkeep::{PurgeProgress, PurgeQuestion, Upkeep};
-pub use wait::{Heeding, await_answer, execute, execute_all, heed, wait_readable};
+pub use wait::{
+    Heeding, await_answer, execute, execute_all, heed, wait_for_interrupt, wait_readable,
+};
 
 /// What a statement was answered with.
 pub type Reply = Result<Answer, DbError>;

@@ -18,6 +18,9 @@ use crate::{Reply, Session};
 /// How long one wait lasts at most before the session is polled again.
 const SLICE: Duration = Duration::from_millis(50);
 
+/// A session without a descriptor is polled again after this time.
+const NEXT_LOOK: Duration = Duration::from_millis(1);
+
 /// A statement that is cancelled because of an interrupt gets this long to end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -70,6 +73,12 @@ pub fn wait_readable(fds: &[BorrowedFd<'_>], limit: Duration) {
     }
 }
 
+/// Waits until somebody interrupts, or the time is over: between two attempts at something that does not say by itself
+/// when it is ready.
+pub fn wait_for_interrupt(limit: Duration) {
+    wait_readable(&[], limit);
+}
+
 /// Submits a statement and waits for its answer; after `limit` it is cancelled.
 pub fn execute(session: &mut dyn Session, sql: &str, limit: Duration) -> Reply {
     session.submit(sql);
@@ -98,7 +107,7 @@ pub fn await_answer(session: &mut dyn Session, sql: &str, limit: Duration) -> Re
         }
         match session.fd() {
             Some(fd) => wait_readable(&[fd], SLICE),
-            None => wait_readable(&[], Duration::from_millis(1)),
+            None => wait_for_interrupt(NEXT_LOOK),
         }
     }
 }
@@ -114,7 +123,7 @@ fn last_words(session: &mut dyn Session) -> Reply {
         }
         match session.fd() {
             Some(fd) => wait_readable(&[fd], SLICE),
-            None => wait_readable(&[], Duration::from_millis(1)),
+            None => wait_for_interrupt(NEXT_LOOK),
         }
     }
     let message = INTERRUPTED.to_owned();

@@ -36,6 +36,16 @@ struct Limits {
 }
 
 impl Scene<'_> {
+    /// Remembers what a statement touches.
+    pub(crate) fn remember(
+        &mut self,
+        table: usize,
+        condition: &Condition,
+        written: Vec<(usize, Option<Value>)>,
+    ) {
+        self.touch(table, &condition.sql, &condition.tested, written);
+    }
+
     /// A condition on a table, often one that meets another transaction.
     pub(crate) fn condition(&mut self, table: usize) -> Condition {
         let weights = &self.grammar.weights.conflict;

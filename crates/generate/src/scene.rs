@@ -151,18 +151,19 @@ impl<'s> Scene<'s> {
         self.random.try_pick(&others).map(|touch| (*touch).clone())
     }
 
-    /// Remembers what a statement touches.
-    pub(crate) fn remember(
+    /// Remembers that a statement touches rows.
+    pub(crate) fn touch(
         &mut self,
         table: usize,
-        condition: &crate::condition::Condition,
+        predicate: &str,
+        tested: &[usize],
         written: Vec<(usize, Option<Value>)>,
     ) {
         self.touches.push(Touch {
             transaction: self.transaction,
             table,
-            predicate: condition.sql.clone(),
-            tested: condition.tested.clone(),
+            predicate: predicate.to_owned(),
+            tested: tested.to_vec(),
             written,
         });
     }

@@ -22,6 +22,7 @@ mod naming;
 pub mod plan;
 pub mod retrial;
 pub mod selftest;
+mod server_control;
 pub mod supervisor;
 pub mod tally;
 

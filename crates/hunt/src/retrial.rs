@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anchorite_drivers::Target;
 
 use crate::ending::telling_line;
-use crate::supervisor::{DYING, ServerControl, Wait};
+use crate::server_control::{DYING, ServerControl, Wait};
 
 /// A case that crashed the server again is run this often in all.
 const RUNS: u32 = 3;

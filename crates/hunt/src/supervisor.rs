@@ -13,21 +13,16 @@
 //! Blind spot: a foreign server that is back before anybody asks again, and tells neither what happened nor how long it
 //! has been running, looks like a broken connection.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anchorite_drivers::{Target, Trace, wait_readable};
+use anchorite_drivers::{Target, Trace, wait_for_interrupt};
 
 use crate::ending::{Cause, Clues, End, Sort, announces_shutdown, says_crash, tells_end};
 use crate::retrial::{Candidates, Retrial};
+use crate::server_control::DYING;
+pub use crate::server_control::{PATIENCE, ServerControl, Wait};
 
-/// A process that was killed gets this long to be gone: its sockets close a moment before.
-pub(crate) const DYING: Duration = Duration::from_millis(500);
-/// A server that refuses connections is waited for this long, and not longer than the hunt lasts.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-/// But at least this long: a hunt whose time is just over does not call a server lost that is being restarted.
-const PATIENCE_MIN: Duration = Duration::from_secs(10);
 /// How long to wait before a server is asked again.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Who stops a whole job signals the server and us; our own signal may be noticed this much later.
@@ -40,24 +35,6 @@ const UPTIME_ROUNDING: Duration = Duration::from_secs(1);
 /// So many different things that clients were told are kept.
 const SIGNS_MAX: usize = 100;
 
-/// What is behind a target, and how to get it back.
-pub trait ServerControl: Send {
-    /// Whether the server was started by us, so that we may start it again.
-    fn is_ours(&self) -> bool;
-
-    /// Waits until the server has ended, and says how; `None` if the limit came first or if we cannot know.
-    fn ended_within(&self, limit: Duration) -> Option<End>;
-
-    /// The last lines of the server's log, if we can read it.
-    fn log_tail(&self) -> Option<String>;
-
-    /// Connects again.
-    fn open(&self) -> Result<Arc<dyn Target>, String>;
-
-    /// Starts the server again, with fresh data.
-    fn restart(&mut self) -> Result<Arc<dyn Target>, String>;
-}
-
 /// What was seen when a target was lost.
 #[derive(Debug, Clone)]
 pub struct Loss {
@@ -69,27 +46,6 @@ pub struct Loss {
     pub signs: Vec<String>,
     /// Whether this alone shows that the server was down: it refused connections, or said so.
     pub was_down: bool,
-}
-
-/// How long a lost target may be waited for.
-#[derive(Debug, Clone, Copy)]
-pub struct Wait<'a> {
-    /// Ends every wait.
-    pub interrupt: &'a AtomicBool,
-    /// When the hunt's time is over, if it has an end.
-    pub until: Option<Instant>,
-}
-
-impl Wait<'_> {
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::SeqCst)
-    }
-
-    /// The longest wait from now on.
-    fn patience(&self) -> Duration {
-        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
-        left.map_or(PATIENCE, |left| left.clamp(PATIENCE_MIN, PATIENCE))
-    }
 }
 
 /// What became of a lost target.
@@ -295,7 +251,7 @@ impl Inquiry<'_> {
                     current.add_sign(&error);
                 }
             }
-            wait_readable(&[], PAUSE);
+            wait_for_interrupt(PAUSE);
         }
     }
 
@@ -357,7 +313,7 @@ impl Inquiry<'_> {
     fn is_interrupted_within(&self, limit: Duration) -> bool {
         let begun = Instant::now();
         while !self.wait.is_interrupted() && begun.elapsed() < limit {
-            wait_readable(&[], PAUSE);
+            wait_for_interrupt(PAUSE);
         }
         self.wait.is_interrupted()
     }

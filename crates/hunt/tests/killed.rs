@@ -6,17 +6,19 @@
 
 #![allow(clippy::print_stdout, reason = "the child talks to its parent")]
 
+mod until;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anchorite_claims::Claims;
 use anchorite_drivers::sabotage::{Sabotage, sabotaged};
-use anchorite_drivers::{Target, open, wait_readable};
+use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, case};
 use anchorite_hunt::ending::End;
 use anchorite_hunt::{
@@ -177,12 +179,10 @@ fn a_hunt_that_is_killed_again_and_again_loses_nothing() {
     for kill in 0..KILLS {
         let progress = lines(&folder.join("progress"));
         let mut child = start(&folder, &told);
-        let begun = Instant::now();
-        let mut is_over = || child.try_wait().expect("a state").is_some();
-        while !is_time_for(kill, &folder, &told, progress) && !is_over() {
-            assert!(begun.elapsed() < LIMIT, "kill {kill}: the child does not get on");
-            wait_readable(&[], Duration::from_millis(1));
-        }
+        let what = format!("it is time for kill {kill}");
+        until::is_written(&what, temporary.path(), child.id(), LIMIT, || {
+            is_time_for(kill, &folder, &told, progress)
+        });
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
         found.extend(fingerprints(&told));

@@ -165,12 +165,8 @@ fn a_server_that_is_stopped_from_outside_is_no_finding() {
 
 #[test]
 fn when_the_whole_job_is_stopped_our_own_signal_may_come_later() {
-    let story = Story {
-        dies_after: Some(60),
-        end: End::Signal(15),
-        interrupts_after: Some(Duration::from_millis(100)),
-        ..Story::default()
-    };
+    let story =
+        Story { dies_after: Some(60), end: End::Signal(15), interrupts: true, ..Story::default() };
     let outcome = play(story, true, None);
     assert!(matches!(outcome.ended.stop, Stop::Interrupted), "{:?}", outcome.ended.stop);
     assert!(outcome.crashes.is_empty(), "{:?}", outcome.crashes);

@@ -11,9 +11,9 @@ use crate::escape::visible;
 use crate::fold::{Outcomes, fold};
 use crate::matrix::Cell;
 use crate::opinion::{observed_told, remark_told};
+use crate::page::{INDENT, Page, prose};
 use crate::result::level_label;
 use crate::style::{Ink, Line};
-use crate::text::{INDENT, Page, prose};
 use crate::wrap::{width, wrap};
 
 /// Where the names of the cases begin: behind a sign and the longest word.

@@ -14,7 +14,7 @@ use anchorite_model::{Case, Ending, Rows, Run, Verdict};
 
 use crate::blame::blame_of_verdicts;
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
-use crate::markup::{code, fenced, link, plain};
+use crate::markup::{code, fenced, link, plain, row};
 use crate::opinion::{Opinion, disagreement_told, observed_told, remark_told};
 use crate::result::{blocking_label, level_groups, level_label, session_names};
 use crate::story::{Item, Tone, answer_items, error_items, never_answered, tell};
@@ -123,12 +123,6 @@ fn schedule(result: &RunResult, out: &mut String) {
     for (n, session) in never_answered(run) {
         *out += &format!("\n{n} ({}) was never answered.\n", code(&session));
     }
-}
-
-/// A line of a table.
-pub(crate) fn row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
-    let cells: Vec<&str> = cells.collect();
-    format!("| {} |\n", cells.join(" | "))
 }
 
 /// Each line of a statement as a code span of its own: a span cannot hold a line end in a table.

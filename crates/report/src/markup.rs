@@ -53,6 +53,12 @@ pub(crate) fn fenced(language: &str, text: &str) -> String {
     format!("{ticks}{language}\n{}\n{ticks}\n", lines.join("\n"))
 }
 
+/// A line of a table.
+pub(crate) fn row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let cells: Vec<&str> = cells.collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

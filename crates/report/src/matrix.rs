@@ -8,11 +8,10 @@ use anchorite_judge::Agreement;
 use anchorite_model::{Ending, Level, Verdict};
 
 use crate::escape::visible;
-use crate::markdown::row;
-use crate::markup::plain;
+use crate::markup::{plain, row};
+use crate::page::{INDENT, Page, prose};
 use crate::result::level_label;
 use crate::style::{Glyphs, Ink, Line};
-use crate::text::{INDENT, Page, prose};
 use crate::wrap::width;
 use crate::{RunFailure, RunResult, Runs};
 

@@ -7,8 +7,8 @@ use anchorite_model::{Disagreement, Verdict};
 
 use crate::RunResult;
 use crate::escape::visible;
+use crate::page::{INDENT, Page, section};
 use crate::style::{Ink, Line};
-use crate::text::{INDENT, Page, section};
 use crate::wrap::{width, wrap};
 
 /// How a verdict reads, and its sentences: `pass (writes; reads are not judged at this level)`.

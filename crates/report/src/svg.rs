@@ -12,10 +12,10 @@ use maud::{Markup, PreEscaped, html as markup};
 use crate::blame::Blame;
 use crate::columns::Draw;
 use crate::escape::visible;
+use crate::page::{Page, TextOptions};
 use crate::result::session_names;
 use crate::story::{Part, Scene, tell};
 use crate::style::{Glyphs, Ink, Line, Style};
-use crate::text::{Page, TextOptions};
 use crate::timeline::{blocking_session, wait_end, waits};
 use crate::wrap::{cut, width};
 

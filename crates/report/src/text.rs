@@ -4,8 +4,6 @@
 //! final state, the checks, the notes and the verdicts. Repeats that came out the same are shown
 //! once. Every mark is spelled out (`blocked by t1`), so there is no legend, and colour adds
 //! nothing but speed.
-//! Assumption: the terminal's width is known to the caller; below [`WIDTH_MIN`] lines get wider
-//! than it.
 //! Blind spot: setup and teardown are not shown; they are in the file that was run.
 
 use anchorite_model::{BlockingKnowledge, Ending, Rows, Run};
@@ -14,35 +12,19 @@ use crate::blame::{Blame, blame_of_verdicts};
 use crate::columns::{COLUMN_WIDTH_MAX, COLUMN_WIDTH_MIN, Draw, schedule};
 use crate::escape::{visible, visible_lines};
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
+use crate::page::{INDENT, Page, TextOptions, paint, prose, section};
 use crate::result::{LevelGroup, blocking_label, level_groups, level_label, session_names};
 use crate::story::{Item, Part, Scene, Tone, answer_items, error_items, never_answered, tell};
-use crate::style::{Glyphs, Ink, Line, Style};
+use crate::style::{Ink, Line};
 use crate::summary::summary;
 use crate::table::table;
 use crate::wrap::{width, wrap, wrap_before};
 use crate::{Runs, brief, matrix};
 
-/// Nothing is laid out narrower than this.
-pub(crate) const WIDTH_MIN: usize = 40;
-/// Prose and rules do not get wider than this, however wide the terminal is.
-const PROSE_WIDTH_MAX: usize = 120;
-/// The columns that sections are indented by.
-pub(crate) const INDENT: usize = 2;
 /// The columns that a table is indented by below its statement.
 const TABLE_INDENT: usize = 1;
 /// The columns that a continued line of a statement is indented by.
 const HANG: usize = 4;
-
-/// How text is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextOptions {
-    /// The columns of the terminal.
-    pub width: usize,
-    /// Coloured or not.
-    pub style: Style,
-    /// What lines are drawn with.
-    pub glyphs: Glyphs,
-}
 
 /// The results as text.
 pub fn text<'a>(runs: impl Into<Runs<'a>>, options: &TextOptions) -> String {
@@ -74,43 +56,7 @@ pub fn text<'a>(runs: impl Into<Runs<'a>>, options: &TextOptions) -> String {
     paint(&lines, options.style)
 }
 
-/// The lines as one text.
-pub(crate) fn paint(lines: &[Line], style: Style) -> String {
-    let mut out = String::new();
-    for line in lines {
-        line.paint(style, &mut out);
-    }
-    out
-}
-
-/// What is laid out on.
-pub(crate) struct Page {
-    /// The columns that there are.
-    pub width: usize,
-    /// The columns that prose may take.
-    pub prose: usize,
-    /// What lines are drawn with.
-    pub glyphs: Glyphs,
-}
-
 impl Page {
-    /// A page of the width that was asked for, within reason.
-    pub fn new(options: &TextOptions) -> Self {
-        Self {
-            width: options.width.max(WIDTH_MIN),
-            prose: options.width.clamp(WIDTH_MIN, PROSE_WIDTH_MAX),
-            glyphs: options.glyphs,
-        }
-    }
-
-    /// A rule between two things.
-    fn rule(&self, out: &mut Vec<Line>) {
-        if !out.is_empty() {
-            out.push(Line::default());
-            out.push(Line::of(Ink::Faint, self.glyphs.heavy().repeat(self.prose)));
-        }
-    }
-
     fn result(&self, all: &Repeats<'_>, index: usize, one: &Outcomes<'_>, out: &mut Vec<Line>) {
         let run = &one.result.run;
         self.header(run, out);
@@ -157,19 +103,6 @@ impl Page {
         let exact = matches!(run.blocking, BlockingKnowledge::Asked(_));
         let ink = if exact { Ink::Plain } else { Ink::Warning };
         self.field("blocking", ink, &blocking_label(&run.blocking), out);
-    }
-
-    /// A named line of the header.
-    pub fn field(&self, name: &str, ink: Ink, text: &str, out: &mut Vec<Line>) {
-        const NAME_WIDTH: usize = 10;
-        let room = self.prose - INDENT - NAME_WIDTH;
-        for (i, piece) in wrap(&visible(text), room, 0).into_iter().enumerate() {
-            let mut line = Line::of(Ink::Plain, " ".repeat(INDENT));
-            line.push(Ink::Faint, if i == 0 { name } else { "" });
-            line.pad_to(INDENT + NAME_WIDTH);
-            line.push(ink, piece);
-            out.push(line);
-        }
     }
 
     fn items(&self, items: &[Item<'_>], room: usize) -> Vec<Line> {
@@ -233,12 +166,6 @@ impl Page {
             out.extend(lines.iter().map(|line| line.indented(INDENT)));
         }
     }
-
-    /// Prose behind an indent.
-    pub fn indented(&self, ink: Ink, text: &str, out: &mut Vec<Line>) {
-        let lines = prose(ink, text, self.prose - INDENT);
-        out.extend(lines.iter().map(|line| line.indented(INDENT)));
-    }
 }
 
 impl Draw for Page {
@@ -279,17 +206,6 @@ pub(crate) fn schedule_lines(page: &Page, run: &Run, blame: Option<&Blame>) -> V
         lines.extend(prose(Ink::Warning, &visible(&text), page.prose));
     }
     lines
-}
-
-/// An empty line and a title.
-pub(crate) fn section(title: &str, out: &mut Vec<Line>) {
-    out.push(Line::default());
-    out.push(Line::of(Ink::Title, title));
-}
-
-/// Text in lines that are not too long to follow.
-pub(crate) fn prose(ink: Ink, text: &str, room: usize) -> Vec<Line> {
-    wrap(text, room, INDENT).into_iter().map(|piece| Line::of(ink, piece)).collect()
 }
 
 /// An `ok` may step back; a count of rows may not, least of all a zero.

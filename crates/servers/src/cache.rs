@@ -10,15 +10,13 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::mpsc;
 
 use anchorite_model::Product;
-use rustix::event::poll;
 use serde::{Deserialize, Serialize};
 
 use crate::folder::OwnedFolder;
 use crate::install::{Installation, Runs, Source};
-use crate::process::timespec;
 use crate::{Error, Progress, family, limits, owner};
 
 const MANIFEST: &str = "installed.json";
@@ -143,25 +141,18 @@ impl Cache {
         make_folder(&self.root)?;
         let path = self.root.join(format!("{key}.lock"));
         let file = File::create(&path).map_err(Error::io("create", &path))?;
-        let start = Instant::now();
-        let mut told = false;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
-                Err(TryLockError::WouldBlock) if start.elapsed() > limits::CACHE_LOCK => {
-                    let error = io::Error::other("another process has held the lock for too long");
-                    return Err(Error::io("lock", &path)(error));
-                }
-                Err(TryLockError::WouldBlock) => {}
-            }
-            if !told {
-                progress.step(&format!("waiting for another process that is fetching {key}"));
-                told = true;
-            }
-            // Nothing to poll on a file lock: this is the interval between two attempts.
-            let _ = poll(&mut [], Some(&timespec(limits::CACHE_LOCK_SLICE)));
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+            Err(TryLockError::WouldBlock) => {}
         }
+        progress.step(&format!("waiting for another process that is fetching {key}"));
+        // A lock has no limit of its own, so somebody else waits for it. Who gets it too late lets it go at once.
+        let (sender, locked) = mpsc::channel();
+        std::thread::spawn(move || sender.send(file.lock().map(|()| file)));
+        let late = || io::Error::other("another process has held the lock for too long");
+        let locked = locked.recv_timeout(limits::CACHE_LOCK).unwrap_or_else(|_| Err(late()));
+        locked.map_err(Error::io("lock", &path))
     }
 }
 

@@ -32,9 +32,6 @@ pub(crate) const BUILD: Duration = Duration::from_secs(2 * 60 * 60);
 /// Another process that is fetching the same server.
 pub(crate) const CACHE_LOCK: Duration = Duration::from_secs(3 * 60 * 60);
 
-/// Between two looks at the lock of that other process.
-pub(crate) const CACHE_LOCK_SLICE: Duration = Duration::from_millis(200);
-
 /// Ports that are tried when somebody else takes the chosen one before the server does.
 pub(crate) const PORT_TRIES: usize = 5;
 

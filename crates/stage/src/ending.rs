@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anchorite_drivers::{
-    Reply, Schema, Session, SessionOptions, Watcher, execute, heed, read_table, wait_readable,
+    Reply, Schema, Session, SessionOptions, Watcher, execute, heed, read_table, wait_for_interrupt,
 };
 use anchorite_model::{DbError, Ending, ErrorClass, Event, Outcome, Rows, Run, SessionIndex};
 
@@ -15,6 +15,8 @@ use crate::{Limits, StageError};
 
 /// After its session was closed a prepared transaction gets this long to be nobody's.
 const DETACHING: Duration = Duration::from_millis(500);
+/// And is asked for this often meanwhile.
+const DETACHING_PAUSE: Duration = Duration::from_millis(25);
 
 /// What is left when the last transaction has ended.
 pub struct Remains {
@@ -212,7 +214,7 @@ fn insist(session: &mut dyn Session, sql: &str, limits: &Limits) -> Reply {
         if reply.as_ref().map_or_else(is_lost, |_| true) {
             return reply;
         }
-        wait_readable(&[], DETACHING / 20);
+        wait_for_interrupt(DETACHING_PAUSE);
     }
 }
 

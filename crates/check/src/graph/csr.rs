@@ -40,16 +40,6 @@ impl EdgeList {
         })
     }
 
-    /// Whether the edges have no cycle: at a glance if they all lead to larger numbers.
-    pub fn are_acyclic(self, nodes: usize) -> bool {
-        if self.leads_forward() {
-            return true;
-        }
-        let graph = Csr::new(nodes, &self);
-        drop(self);
-        super::is_acyclic(&graph)
-    }
-
     /// Whether all edges lead to larger numbers.
     pub fn leads_forward(&self) -> bool {
         self.pairs.iter().all(|pair| ((pair >> 32) as u32) < *pair as u32)

@@ -1,6 +1,6 @@
 //! Components and topological orders, without recursion.
 
-use super::Csr;
+use super::{Csr, EdgeList};
 
 /// A topological order of the graph, or `None` if it has a cycle. Deterministic.
 pub fn topological_order(graph: &Csr) -> Option<Vec<u32>> {
@@ -30,6 +30,18 @@ pub fn topological_order(graph: &Csr) -> Option<Vec<u32>> {
 /// Whether the graph has no cycle.
 pub fn is_acyclic(graph: &Csr) -> bool {
     topological_order(graph).is_some()
+}
+
+impl EdgeList {
+    /// Whether the edges have no cycle: at a glance if they all lead to larger numbers.
+    pub fn are_acyclic(self, nodes: usize) -> bool {
+        if self.leads_forward() {
+            return true;
+        }
+        let graph = Csr::new(nodes, &self);
+        drop(self);
+        is_acyclic(&graph)
+    }
 }
 
 const UNSEEN: u32 = u32::MAX;

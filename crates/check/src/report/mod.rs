@@ -7,6 +7,7 @@
 mod anomalies;
 mod as_elle;
 mod elle_options;
+pub mod html;
 pub mod json;
 mod several;
 pub mod text;

@@ -2,8 +2,8 @@
 
 use super::Report;
 use crate::levels::LevelVerdict;
-use crate::model::{History, OpId, OpKind, TxnId};
-use crate::witness::{Anomaly, value_text};
+use crate::model::{History, OpId, TxnId};
+use crate::witness::{Anomaly, op_text};
 use std::fmt::Write;
 
 /// Longest operations that are shown of one transaction.
@@ -26,34 +26,6 @@ impl Style {
             LevelVerdict::Holds => self.paint("32", "yes"),
             LevelVerdict::Fails => self.paint("31", "no"),
             LevelVerdict::Unknown(why) => format!("{} ({why})", self.paint("33", "unknown")),
-        }
-    }
-}
-
-/// One operation, as in `x = 3` or `x := 3`.
-pub fn op_text(history: &History, op: OpId) -> String {
-    let what = history.ops[op as usize];
-    let value = value_text(history, op);
-    if let Some(sql) = history.op_text(op) {
-        return format!("{sql} → {value}");
-    }
-    let key = history.key_name(what.key);
-    match what.kind {
-        OpKind::Read | OpKind::ReadList | OpKind::ReadUnknown => format!("read {key} = {value}"),
-        OpKind::Write => format!("write {key} := {value}"),
-        OpKind::Append => format!("append {value} to {key}"),
-        OpKind::Insert => format!("insert {key} := {value}"),
-        OpKind::Delete => format!("delete {key}"),
-        OpKind::ReadPredicate => {
-            let read = &history.predicates[what.value.bits() as usize];
-            let rows: Vec<String> = read
-                .matched
-                .iter()
-                .map(|(key, value)| {
-                    format!("{} = {}", history.key_name(*key), history.symbols.show(*value))
-                })
-                .collect();
-            format!("read rows {{{}}}", rows.join(", "))
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Witnesses as Graphviz text.
 
+use super::op_text;
 use super::{Anomaly, kind_name};
 use crate::graph::Kind;
 use crate::model::{History, OpId};
-use crate::report::text::op_text;
 use std::fmt::Write;
 
 fn quoted(text: &str) -> String {

@@ -35,6 +35,34 @@ pub fn value_text(history: &History, op: OpId) -> String {
     }
 }
 
+/// One operation, as in `x = 3` or `x := 3`.
+pub fn op_text(history: &History, op: OpId) -> String {
+    let what = history.ops[op as usize];
+    let value = value_text(history, op);
+    if let Some(sql) = history.op_text(op) {
+        return format!("{sql} → {value}");
+    }
+    let key = history.key_name(what.key);
+    match what.kind {
+        OpKind::Read | OpKind::ReadList | OpKind::ReadUnknown => format!("read {key} = {value}"),
+        OpKind::Write => format!("write {key} := {value}"),
+        OpKind::Append => format!("append {value} to {key}"),
+        OpKind::Insert => format!("insert {key} := {value}"),
+        OpKind::Delete => format!("delete {key}"),
+        OpKind::ReadPredicate => {
+            let read = &history.predicates[what.value.bits() as usize];
+            let rows: Vec<String> = read
+                .matched
+                .iter()
+                .map(|(key, value)| {
+                    format!("{} = {}", history.key_name(*key), history.symbols.show(*value))
+                })
+                .collect();
+            format!("read rows {{{}}}", rows.join(", "))
+        }
+    }
+}
+
 impl<'a> Explainer<'a> {
     /// An explainer for edges that follow from version orders.
     pub fn new(history: &'a History, resolved: &'a Resolved, orders: &'a Orders) -> Self {

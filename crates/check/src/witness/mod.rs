@@ -5,11 +5,10 @@
 
 pub mod dot;
 mod explain;
-pub mod html;
 mod layout;
-mod picture;
+pub(crate) mod picture;
 
-pub use explain::{Explainer, value_text};
+pub use explain::{Explainer, op_text, value_text};
 
 use crate::graph::Kind;
 use crate::model::{OpId, TxnId};

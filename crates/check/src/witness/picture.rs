@@ -9,10 +9,10 @@ use maud::{Markup, html as markup};
 use unicode_width::UnicodeWidthStr;
 
 use super::layout::{Arrow, LABEL_HEIGHT, Layout, Point, Rect, ring};
+use super::op_text;
 use super::{Anomaly, Step, kind_name};
 use crate::graph::Kind;
 use crate::model::{History, OpId, TxnId};
-use crate::report::text::op_text;
 
 /// The width of a character of the monospaced font.
 const CHARACTER: f64 = 7.4;
@@ -53,7 +53,7 @@ struct Operation {
 }
 
 /// The picture of an anomaly.
-pub(super) fn picture(history: &History, anomaly: &Anomaly) -> Markup {
+pub(crate) fn picture(history: &History, anomaly: &Anomaly) -> Markup {
     let contents: Vec<Content> =
         anomaly.transactions.iter().map(|txn| content(history, anomaly, *txn)).collect();
     let columns = contents.iter().map(Content::columns).max().unwrap_or(0);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use anchorite_drivers::{SessionOptions, execute, open, wait_readable};
+use anchorite_drivers::{SessionOptions, execute, open};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::Value;
 
@@ -101,11 +101,11 @@ pub fn ask(url: &str, sql: &str) -> String {
     format!("{:?}", answer.results.first().map(|rows| &rows.rows))
 }
 
+/// Asks again and again; the condition itself waits for an answer.
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < LIMIT, "waited too long until {what}");
-        wait_readable(&[], Duration::from_millis(5));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anchorite_drivers::{
     ConnectionId, OpenedSession, Reply, Schema, Session, SessionOptions, Target, TargetError,
-    Upkeep, Watcher, open, wait_readable,
+    Upkeep, Watcher, open,
 };
 use anchorite_hunt::ServerControl;
 use anchorite_hunt::ending::End;
@@ -29,8 +29,8 @@ pub struct Story {
     pub end: End,
     /// Whether it never comes back by itself.
     pub stays_away: bool,
-    /// Our own signal comes so long after its end.
-    pub interrupts_after: Option<Duration>,
+    /// Whether our own signal comes a moment after its end was noticed.
+    pub interrupts: bool,
 }
 
 impl Default for Story {
@@ -40,7 +40,7 @@ impl Default for Story {
             dies_after: None,
             end: End::Unknown,
             stays_away: false,
-            interrupts_after: None,
+            interrupts: false,
         }
     }
 }
@@ -92,12 +92,14 @@ impl Server {
 
     fn die(&self, life: &AtomicBool) {
         life.store(false, Ordering::SeqCst);
+    }
+
+    /// Somebody was told that it has ended.
+    fn is_noticed(&self) {
         let interrupt = self.interrupt.lock().expect("no panic").clone();
-        if let (Some(after), Some(interrupt)) = (self.story.interrupts_after, interrupt) {
-            std::thread::spawn(move || {
-                wait_readable(&[], after);
-                interrupt.store(true, Ordering::SeqCst);
-            });
+        if let Some(interrupt) = interrupt.filter(|_| self.story.interrupts) {
+            // By another thread, so that whoever noticed goes on first.
+            std::thread::spawn(move || interrupt.store(true, Ordering::SeqCst));
         }
     }
 }
@@ -115,7 +117,11 @@ impl ServerControl for Doctor {
     }
 
     fn ended_within(&self, _: Duration) -> Option<End> {
-        (!self.server.is_alive()).then_some(self.server.story.end)
+        if self.server.is_alive() {
+            return None;
+        }
+        self.server.is_noticed();
+        Some(self.server.story.end)
     }
 
     fn log_tail(&self) -> Option<String> {

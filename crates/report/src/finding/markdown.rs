@@ -17,11 +17,11 @@ use super::words::{
 use crate::blame::Blame;
 use crate::escape::visible;
 use crate::export::Form;
-use crate::markdown::row;
-use crate::markup::{code, fenced, link, plain};
+use crate::markup::{code, fenced, link, plain, row};
 use crate::opinion::disagreement_told;
+use crate::page::{Page, paint};
 use crate::result::{blocking_label, level_groups};
-use crate::text::{Page, paint, schedule_lines};
+use crate::text::schedule_lines;
 use crate::tuples::tuple;
 use crate::{Glyphs, Style, TextOptions};
 

@@ -7,9 +7,9 @@ use crate::TextOptions;
 use crate::escape::visible;
 use crate::hunt::{self, Found, capital};
 use crate::opinion::disagreement_told;
+use crate::page::{INDENT, Page, paint, prose};
 use crate::result::counted;
 use crate::style::{Ink, Line};
-use crate::text::{INDENT, Page, paint, prose};
 
 /// The list: each finding with the file that it was read from. `waiting` is how many suspects lie beside them.
 pub fn overview(

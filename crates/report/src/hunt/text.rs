@@ -9,8 +9,8 @@ use super::{Found, capital, many, place_told, seen_by, told_in_sentences};
 use crate::TextOptions;
 use crate::escape::visible;
 use crate::finding::{anomaly_told, product_told, target_argument};
+use crate::page::{INDENT, Page, paint, prose, section};
 use crate::style::{Ink, Line};
-use crate::text::{INDENT, Page, paint, prose, section};
 
 /// The summary as text.
 pub fn text(summary: &HuntSummary, options: &TextOptions) -> String {

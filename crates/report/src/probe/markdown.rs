@@ -9,8 +9,7 @@ use anchorite_claims::Anomaly;
 use super::sheet::Sheet;
 use super::words::{Tone, anomalies, blocking, claimed, level_told, observed, summary};
 use super::{CaseProbe, LevelProbe, Probe};
-use crate::markdown::row;
-use crate::markup::{code, link, plain};
+use crate::markup::{code, link, plain, row};
 use crate::result::blocking_label;
 
 /// The probes as Markdown.

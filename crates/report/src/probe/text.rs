@@ -13,10 +13,10 @@ use super::words::{Tone, anomalies, blocking, level_told, observed, summary};
 use super::{CaseProbe, LevelProbe, Probe};
 use crate::TextOptions;
 use crate::escape::visible;
+use crate::page::{INDENT, Page, paint, prose, section};
 use crate::result::blocking_label;
 use crate::style::{Glyphs, Ink, Line};
 use crate::table::whole_grid;
-use crate::text::{INDENT, Page, paint, prose, section};
 use crate::wrap::wrap;
 
 /// What observations are padded to where the claim stands behind them: `deadlock`, `possible`.

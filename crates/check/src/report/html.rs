@@ -6,11 +6,11 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
-use super::Anomaly;
-use super::picture::picture;
+use super::Report;
 use crate::levels::LevelVerdict;
 use crate::model::History;
-use crate::report::Report;
+use crate::witness::Anomaly;
+use crate::witness::picture::picture;
 
 const STYLE: &str = include_str!("style.css");
 
