@@ -11,7 +11,7 @@
 
 use std::time::{Duration, Instant};
 
-use anchorite_judge::level_of;
+use anchorite_judge::{Oracle, level_of};
 use anchorite_model::{
     Case, Confirmed, Contrast, ErrorClass, Finding, Level, Origin, Outcome, Run, Signature,
 };
@@ -103,8 +103,12 @@ pub fn investigate(
             return Ok(Investigation::NotShownAgain { runs: confirmed.runs });
         }
     };
-    let question =
-        Question { examiner, level: suspect.level, wanted, nonsense: nonsense(&original.run) };
+    // The many runs of the reduction are judged only by the oracle whose finding it is.
+    let judges = examiner.oracles.iter().filter(|oracle| oracle.name() == wanted.oracle);
+    let judges: Vec<&dyn Oracle> = judges.copied().collect();
+    let by_it = Examiner { oracles: &judges, ..*examiner };
+    let nonsense = nonsense(&original.run);
+    let question = Question { examiner, by_it, level: suspect.level, wanted, nonsense };
     let deadline = Instant::now() + effort.time;
     let mut reduced = question.reduce(fast, suspect.case, &original.run, effort, deadline)?;
     let mut after = question.confirm(fresh, &reduced.case, effort)?;
@@ -167,6 +171,7 @@ fn nonsense(run: &Run) -> usize {
 /// "Is it still the same finding?"
 struct Question<'a> {
     examiner: &'a Examiner<'a>,
+    by_it: Examiner<'a>,
     level: Option<Level>,
     wanted: Signature,
     /// As many meaningless errors as the original has.
@@ -175,7 +180,7 @@ struct Question<'a> {
 
 impl Question<'_> {
     fn ask(&self, runner: &mut dyn Runner, case: &Case) -> Result<bool, StageError> {
-        match self.examiner.examine(runner, case, self.level) {
+        match self.by_it.examine(runner, case, self.level) {
             Ok(tried) => Ok(nonsense(&tried.run) <= self.nonsense && shows(&tried, &self.wanted)),
             // A setup that does not work is an answer: not this way.
             Err(StageError::Setup { .. }) => Ok(false),
