@@ -13,16 +13,17 @@ use anchorite_drivers::sabotage::{Sabotage, sabotaged};
 use anchorite_drivers::{Target, open};
 use anchorite_hunt::ending::End;
 use anchorite_hunt::{
-    Audience, Effort, HuntOptions, HuntTarget, ServerControl, Stop, Supervisor, hunt,
+    Audience, Effort, Examiner, HuntOptions, HuntTarget, Investigation, ServerControl, Stop,
+    Supervisor, Suspicion, hunt, investigate,
 };
 use anchorite_judge::oracles::{self, Needs, Oracle, Unjudged};
 use anchorite_judge::{Evidence, Laboratory};
 use anchorite_model::{
-    Case, Covers, Finding, FindingLine, HuntSummary, Judgement, Level, Product, TargetInfo,
-    Verdict, VerdictCounts,
+    Case, Covers, Finding, FindingLine, HuntSummary, Judgement, Level, Origin, Product, Signature,
+    TargetInfo, Verdict, VerdictCounts,
 };
 use anchorite_report::{Glyphs, Style, TextOptions, hunt as report};
-use anchorite_stage::RunOptions;
+use anchorite_stage::{FreshTables, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
 
 /// The oracle that finds the planted fault.
@@ -123,14 +124,21 @@ impl Audience for Nobody {
     fn found(&self, _: &FindingLine) {}
 }
 
+fn planted() -> Case {
+    let text = include_str!("../../../cases/sabotage/commit-lost.case");
+    Case::parse("commit-lost", text).expect("a case")
+}
+
+fn target() -> Arc<dyn Target> {
+    static SQLITE: OnceLock<Box<dyn Target>> = OnceLock::new();
+    let sqlite = SQLITE.get_or_init(|| open("sqlite").expect("SQLite is built in"));
+    Arc::new(sabotaged(sqlite.as_ref(), Sabotage::CommitLost))
+}
+
 /// A single case whose COMMIT is lost, judged by final-state and another oracle. A sabotaged target must be used by one
 /// thread at a time: there is one worker, and nothing left for it to do when the investigator begins.
 fn hunted(folder: &Path, other: &'static dyn Oracle) -> HuntSummary {
-    let text = include_str!("../../../cases/sabotage/commit-lost.case");
-    let planted = Case::parse("commit-lost", text).expect("a case");
-    static SQLITE: OnceLock<Box<dyn Target>> = OnceLock::new();
-    let sqlite = SQLITE.get_or_init(|| open("sqlite").expect("SQLite is built in"));
-    let target: Arc<dyn Target> = Arc::new(sabotaged(sqlite.as_ref(), Sabotage::CommitLost));
+    let (planted, target) = (planted(), target());
     let mut campaign = Campaign::new("0.0.0", 7);
     campaign.cases = Some(1);
     campaign.targets.push(CampaignTarget {
@@ -160,6 +168,37 @@ fn hunted(folder: &Path, other: &'static dyn Oracle) -> HuntSummary {
     let ended = hunt(&[hunt_target], &options, store, past, &Nobody);
     assert!(matches!(ended.stop, Stop::Done), "{:?}", ended.stop);
     ended.summary
+}
+
+#[test]
+fn what_another_oracle_said_in_an_earlier_release_is_found_again() {
+    let case = planted();
+    let target = target();
+    let claims = Claims::for_product(Product::Sqlite);
+    let oracles = [oracles::named(FIRST).expect("it is registered")];
+    let examiner = Examiner { claims, oracles: &oracles, strict: false };
+    let mut fresh = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+    let now = examiner.examine(&mut fresh, &case, None).expect("it runs").signatures.remove(0);
+    let mut fast = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+    for (anomaly, is_found) in [(now.anomaly.as_str(), true), ("something else", false)] {
+        let (oracle, anomaly) = ("all-in-one".to_owned(), anomaly.to_owned());
+        let suspect = Suspicion {
+            case: &case,
+            level: None,
+            signature: Some(Signature { oracle, anomaly, exception: None }),
+            origin: Origin::File("commit-lost.case".to_owned()),
+            on: "sqlite",
+        };
+        let (fast, fresh) = (&mut fast, &mut fresh);
+        let outcome = investigate(&examiner, fast, fresh, &suspect, &Effort::default(), &[]);
+        match outcome.expect("it runs") {
+            Investigation::Confirmed { finding, .. } => {
+                assert!(is_found, "{:?}", finding.signature);
+                assert_eq!(finding.signature, now);
+            }
+            other => assert!(!is_found, "{other:?}"),
+        }
+    }
 }
 
 fn said(pass: u64, violation: u64) -> VerdictCounts {

@@ -17,8 +17,11 @@ pub fn covers(
     run: &Run,
     claims: &Claims,
 ) -> Option<Covers> {
-    if matches!(verdict, Verdict::Undecided { .. }) {
-        return None;
-    }
-    oracle.covers(claims, &run.target, level_of(run)?)
+    let narrowed = match verdict {
+        Verdict::Undecided { .. } => return None,
+        Verdict::Violation { anomaly, .. } => oracle.narrows(anomaly),
+        Verdict::Pass | Verdict::Allowed { .. } => None,
+    };
+    let covers = oracle.covers(claims, &run.target, level_of(run)?)?;
+    Some(narrowed.unwrap_or(covers))
 }

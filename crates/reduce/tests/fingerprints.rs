@@ -120,6 +120,28 @@ fn anomaly_and_level_are_part_of_it() {
 }
 
 #[test]
+fn what_final_state_said_first_keeps_its_names_under_an_oracle_of_its_own() {
+    let groups = groups();
+    let title = "DELETE of a parent leaves a child whose key moves";
+    let (_, product, level, cases) = groups.iter().find(|group| group.0 == title).expect("a group");
+    let run = run(cases[0].clone(), *product, *level);
+    let shape = Shape::of(&run, false);
+    let names = |oracle: &str, anomaly: &str| {
+        let signature = Signature { oracle: oracle.to_owned(), ..signature(anomaly) };
+        let fingerprint = fingerprint(&shape, &signature, Some(*level));
+        let (target, level) = (&run.target, Some(*level));
+        let (signature, shape) = (&signature, &shape);
+        let seen = Sighting { target, level, signature, fingerprint: &fingerprint, shape };
+        let issue = known::matching(known::built_in(), &seen).map(|issue| issue.name.clone());
+        (fingerprint, issue)
+    };
+    let (then, issue) = names("final-state", "broken constraint");
+    assert_eq!(issue.as_deref(), Some("MYSQL-ORPHAN"));
+    assert_eq!(names("an oracle of its own", "broken constraint"), (then, issue));
+    assert_ne!(names("differential", "other rows").0, names("final-state", "other rows").0);
+}
+
+#[test]
 fn a_documented_mechanism_is_the_cause() {
     let groups = groups();
     let print = |group: usize, exception: &str| {

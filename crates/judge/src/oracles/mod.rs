@@ -53,8 +53,14 @@ pub trait Oracle: Send + Sync {
         &[]
     }
 
-    /// What its verdicts at this level are about; `None` where that goes without saying.
+    /// What its verdicts at this level are about; `None` where that goes without saying: an oracle that looks at one
+    /// thing of its own. A pass contradicts another oracle's violation if it covers what that is about.
     fn covers(&self, _claims: &Claims, _target: &TargetInfo, _level: Level) -> Option<Covers> {
+        None
+    }
+
+    /// What a violation of this name is about, where that is less than all that was looked at.
+    fn narrows(&self, _anomaly: &str) -> Option<Covers> {
         None
     }
 }

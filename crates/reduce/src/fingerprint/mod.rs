@@ -83,7 +83,7 @@ impl fmt::Display for Shape {
 /// oracle names a documented mechanism, that is the cause, whatever the case looks like.
 pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -> String {
     let level = level.map_or("default", Level::name);
-    let Signature { oracle, anomaly, exception } = signature;
+    let (oracle, Signature { anomaly, exception, .. }) = (first_said_by(signature), signature);
     let (kinds, text): (Vec<String>, &str) = match exception {
         Some(exception) => (vec![exception.clone()], shape.family),
         None => (shape.kinds.iter().map(|kind| kind.replace(' ', "-")).collect(), &shape.text),
@@ -91,6 +91,17 @@ pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -
     let exception = exception.as_deref().unwrap_or_default();
     let hash = hash(&format!("{text}|{oracle}|{anomaly}|{exception}|{level}"));
     format!("{}-{:08x}", kinds.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
+}
+
+/// The oracle that said it first. One oracle said all of these before they had oracles of their own; fingerprints and
+/// known issues that were written down then still hold.
+pub(crate) fn first_said_by(signature: &Signature) -> &str {
+    const BY_FINAL_STATE: [&str; 4] =
+        ["damaged data", "broken constraint", "lock not held", "key refused without cause"];
+    match BY_FINAL_STATE.contains(&signature.anomaly.as_str()) {
+        true => "final-state",
+        false => &signature.oracle,
+    }
 }
 
 /// A fingerprint apart from the oracle and its word for what it saw: findings of several oracles may share it.

@@ -137,6 +137,10 @@ impl Oracle for FinalState {
             ReadPlace::Serial | ReadPlace::Locked => Covers::WritesAndReads,
         })
     }
+
+    fn narrows(&self, anomaly: &str) -> Option<Covers> {
+        [TRANSACTIONS, STATEMENTS].contains(&anomaly).then_some(Covers::Writes)
+    }
 }
 
 /// How the run differs from each of the first serial orders.
