@@ -56,18 +56,16 @@ impl Finding {
         std::iter::once(own).chain(others).collect()
     }
 
-    /// Adds oracles that see it, too; says whether there is a new one among them.
-    pub fn witnessed(&mut self, names: &[String]) -> bool {
-        let mut all: Vec<String> = self.seen_by().into_iter().map(str::to_owned).collect();
-        let before = all.len();
-        for name in names {
-            if !all.contains(name) {
-                all.push(name.clone());
-            }
-        }
-        let is_new = all.len() > before;
-        self.witnesses = all;
-        is_new
+    /// Adds the oracles that see another finding of the same cause; gives those that are new here.
+    pub fn add_witnesses(&mut self, other: &Self) -> Vec<String> {
+        // One fingerprint by two oracles: the anomaly got an oracle of its own since this was written down.
+        let renamed = usize::from(other.fingerprint == self.fingerprint);
+        let mut seen_by: Vec<String> = self.seen_by().into_iter().map(str::to_owned).collect();
+        let others = other.seen_by().into_iter().skip(renamed).map(str::to_owned);
+        let new: Vec<String> = others.filter(|name| !seen_by.contains(name)).collect();
+        seen_by.extend_from_slice(&new);
+        self.witnesses = seen_by;
+        new
     }
 
     /// Whether another oracle's finding is of the same cause. Two findings of one oracle are told apart by their

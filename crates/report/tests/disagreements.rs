@@ -69,8 +69,11 @@ fn an_oracle_that_looks_at_something_else_does_not_disagree() {
 fn witnesses_are_named() {
     let mut finding = missed_row();
     assert_eq!(finding.seen_by(), ["final-state"], "a file of an earlier release names none");
-    assert!(finding.witnessed(&["differential".to_owned(), "final-state".to_owned()]));
-    assert!(!finding.witnessed(&["differential".to_owned()]));
+    let mut other = missed_row();
+    other.fingerprint = "another".to_owned();
+    other.signature.oracle = "differential".to_owned();
+    assert_eq!(finding.add_witnesses(&other), ["differential"]);
+    assert!(finding.add_witnesses(&other).is_empty());
     let [report, page, overview, ..] = forms(&finding);
     assert!(report.contains("(final-state and differential oracles)"), "{report}");
     for form in [page, overview] {

@@ -23,8 +23,8 @@ pub struct Filed {
     pub fingerprint: String,
     /// Whether it is the first.
     pub is_new: bool,
-    /// Whether it was found before, but not by this oracle.
-    pub has_new_witness: bool,
+    /// The oracles that see what was found before, and were not known to.
+    pub new_witnesses: Vec<String>,
 }
 
 /// The file to run a finding again with.
@@ -78,9 +78,9 @@ impl Findings {
         let earlier = Some(&finding.fingerprint).filter(by_name);
         let earlier = earlier.or_else(|| explained.next().map(|(name, _)| name)).cloned();
         if let Some(old) = earlier.as_ref().and_then(|name| self.listed.get_mut(name)) {
-            let has_new_witness = old.witnessed(finding, pages)?;
+            let new_witnesses = old.add_witnesses(finding, pages)?;
             let fingerprint = old.finding.fingerprint.clone();
-            return Ok(Filed { fingerprint, is_new: false, has_new_witness });
+            return Ok(Filed { fingerprint, is_new: false, new_witnesses });
         }
         let path = folder.join(file_name(&finding.fingerprint));
         let mut files = vec![
@@ -92,7 +92,7 @@ impl Findings {
         atomic::write_folder(&path, &files)?;
         self.list(finding.clone(), path);
         let fingerprint = finding.fingerprint.clone();
-        Ok(Filed { fingerprint, is_new: true, has_new_witness: false })
+        Ok(Filed { fingerprint, is_new: true, new_witnesses: Vec::new() })
     }
 
     /// Counts a hit.
@@ -132,13 +132,17 @@ impl Listed {
         }
     }
 
-    /// Adds the oracles that see another one; says whether there is a new one among them. The finding itself is written
-    /// last: whoever is killed before that comes here again.
-    fn witnessed(&mut self, other: &Finding, pages: Pages<'_>) -> Result<bool, StoreError> {
+    /// Adds the oracles that see another one; gives those that are new here. The finding itself is written last:
+    /// whoever is killed before that comes here again.
+    fn add_witnesses(
+        &mut self,
+        other: &Finding,
+        pages: Pages<'_>,
+    ) -> Result<Vec<String>, StoreError> {
         let mut finding = self.finding.clone();
-        let names: Vec<String> = other.seen_by().into_iter().map(str::to_owned).collect();
-        if !finding.witnessed(&names) {
-            return Ok(false);
+        let new = finding.add_witnesses(other);
+        if new.is_empty() {
+            return Ok(new);
         }
         for (name, text) in pages(&finding) {
             atomic::write(&self.folder.join(name), text.as_bytes())?;
@@ -146,7 +150,7 @@ impl Listed {
         let path = self.folder.join(FINDING);
         atomic::write(&path, finding_json(&path, &finding)?.as_bytes())?;
         self.finding = finding;
-        Ok(true)
+        Ok(new)
     }
 }
 

@@ -116,14 +116,14 @@ impl Campaign<'_> {
         let mut store = lock(&self.store);
         let settled = match investigation {
             Investigation::Confirmed { finding, .. } => {
-                let oracle = &finding.signature.oracle;
                 let filed = store.confirmed(suspect, &finding, &|finding| pages(finding, VERSION));
                 match &filed {
                     Ok(Filed { fingerprint, is_new: true, .. }) => {
                         self.tell_found(&store, fingerprint);
                     }
-                    Ok(Filed { fingerprint, has_new_witness: true, .. }) => {
-                        self.audience.say(&format!("{fingerprint} is also seen by {oracle}"));
+                    Ok(Filed { fingerprint, new_witnesses, .. }) if !new_witnesses.is_empty() => {
+                        let oracles = new_witnesses.join(" and ");
+                        self.audience.say(&format!("{fingerprint} is also seen by {oracles}"));
                     }
                     _ => {}
                 }
