@@ -99,7 +99,7 @@ impl<'a> Analysis<'a> {
         &self.derivation().0
     }
 
-    /// Whether the order of some writes stays open.
+    /// Whether the order of some writes is not known.
     pub fn is_open(&self) -> bool {
         self.derived().is_open()
     }
@@ -114,8 +114,8 @@ impl<'a> Analysis<'a> {
         self.readers.get_or_init(|| Readers::new(self.history, &self.resolved))
     }
 
-    /// Whether the input is a serial execution in its own order, so that every level holds, with real time only if the
-    /// order of the input follows it.
+    /// Whether the input is a serial execution in its own order, so that every level holds; those with real time only
+    /// if the order of the input follows it.
     pub(crate) fn is_serial_as_given(&self, real_time: bool) -> bool {
         let serial = *self.serial_as_given.get_or_init(|| {
             self.txn_order.is_none()
@@ -127,7 +127,7 @@ impl<'a> Analysis<'a> {
         serial && (!real_time || self.follows_real_time())
     }
 
-    /// Whether real time is known and no transaction was over before an earlier one of the input began.
+    /// Whether real time is known and no transaction ended before one that is earlier in the input began.
     fn follows_real_time(&self) -> bool {
         let mut latest_begin = 0;
         let follows = self.history.txns.iter().all(|txn| {
@@ -163,7 +163,7 @@ impl<'a> Analysis<'a> {
 
     fn lost_updates(&self) -> &[Scan] {
         self.lost_updates.get_or_init(|| {
-            // Two updates of one version are a clash, unless nobody knows who wrote the version.
+            // Two updates of one version are a clash, unless the writer of the version is unknown.
             let attributed = !self.resolved.ambiguous
                 && !self.resolved.faults.iter().any(|at| at.fault == Fault::ThinAirRead);
             if attributed && self.clash().is_none() {
@@ -194,7 +194,7 @@ impl<'a> Analysis<'a> {
             && self.txn_order.is_none()
     }
 
-    /// What the axiomatic levels look at.
+    /// The input of the axiomatic levels.
     pub fn context(&self) -> Context<'_> {
         Context { history: self.history, resolved: &self.resolved, sessions: &self.sessions }
     }
@@ -237,7 +237,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Keeps why a level fails although no single certain cycle shows it.
+    /// Records why a level fails although no single certain cycle shows it.
     pub(crate) fn note_reason(&self, reason: Reason) {
         if let Ok(mut slot) = self.reason.lock() {
             slot.get_or_insert(reason);

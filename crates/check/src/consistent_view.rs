@@ -12,7 +12,7 @@ use crate::level_verdict::LevelVerdict;
 use crate::polygraph::{Decision, Polygraph, Question, Shape};
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 
-/// How often answers are refined before giving up.
+/// How many times answers are refined before giving up.
 pub const ROUNDS: usize = 20_000;
 
 /// Decides consistent view, given that cursor stability holds.
@@ -33,7 +33,7 @@ pub fn decide(analysis: &Analysis<'_>, session: bool, real_time: bool) -> LevelV
     refine(analysis.history.txns.len(), &certain, &questions, &readers)
 }
 
-/// Edges with whether they are rw and which answer brought them.
+/// Edges, each with whether it is rw and which answer added it.
 #[derive(Default, Clone)]
 struct Typed {
     edges: Vec<(u32, u32, bool, Option<Lit>)>,

@@ -1,10 +1,9 @@
 //! The direct serialization graph: who depends on whom, as far as it is known for certain.
 //!
-//! Source: Adya 1999, as in Elle: ww to the writer of the next version, wr from the writer of the
-//! version read, rw to the writer that overwrote it; session order and real time on demand. Predicate
-//! reads: wr from the writer of every version looked at, rw to every later version that changes
-//! whether the predicate matches.
-//! Assumption: the initial state precedes everything, so it needs no node.
+//! Source: Adya 1999, as in Elle: ww to the writer of the next version, wr from the writer of the version read, rw to
+//! the writer that overwrote it; session order and real time on demand. Predicate reads: wr from the writer of every
+//! version examined, rw to every later version that changes whether the predicate matches. Assumption: the initial
+//! state precedes everything, so it needs no node.
 
 use crate::graph::Kind;
 use crate::model::{History, KeyId, NO_TIME, NONE, OpId, TxnId};

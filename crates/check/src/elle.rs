@@ -1,10 +1,10 @@
 //! Elle's own inference for registers and closed predicates, for results that match Elle's exactly.
 //!
-//! Idea: where the rest of this crate is exact, Elle is careful: it uses only the partial version order
-//! that its options allow (nil first; writes follow reads; session, real-time or given order per key), and
-//! drops a source that contradicts itself, reporting `cyclic-versions`. This module infers the same edges.
-//! Source: the documentation and definitions of Elle's rw-register checker.
-//! Blind spot: everything that Elle does not see; use the exact mode for that.
+//! Idea: where the rest of this crate is exact, Elle is conservative: it uses only the partial version order that its
+//! options allow (nil first; writes follow reads; session, real-time or given order per key), and drops a source that
+//! contradicts itself, reporting `cyclic-versions`. This module infers the same edges. Source: the documentation and
+//! definitions of Elle's rw-register checker. Blind spot: everything that Elle does not see; use the exact mode for
+//! that.
 
 use crate::graph::{Csr, EdgeList, Kind, components};
 use crate::hash::WordMap;
@@ -190,7 +190,7 @@ impl Inference<'_> {
         edges
     }
 
-    /// The version of a key that a transaction leaves: its write, or else what it read.
+    /// The last version of a key in a transaction: its write, or else what it read.
     fn last_version(&self, txn: TxnId, key: KeyId) -> Option<Atom> {
         let external = &self.externals[txn as usize];
         let write = external.writes.get(&key).map(|op| self.value(*op));
@@ -201,7 +201,7 @@ impl Inference<'_> {
         }
     }
 
-    /// The version of a key that a transaction meets first.
+    /// The first version of a key in a transaction.
     fn first_version(&self, txn: TxnId, key: KeyId) -> Option<Atom> {
         let external = &self.externals[txn as usize];
         let write = external.writes.get(&key).map(|op| self.value(*op));

@@ -1,9 +1,9 @@
-//! What concerns the same key next to each other.
+//! Entries sorted by key.
 //!
-//! Idea: whatever a read has to be compared with concerns the same key. Sorted by key, the writes that it may have
-//! seen lie in the cache; looked up in one large table each of them costs a trip to main memory, and the more so
-//! the longer the history. Sorted in two steps: first into buckets, few enough that the ends of all of them stay in
-//! the cache, then each bucket by itself, small enough to stay there as a whole.
+//! Idea: a read is compared only with entries about the same key. Sorted by key, the writes that it may have seen are
+//! in the cache; in one large table each lookup would cost a trip to main memory, increasingly so with longer
+//! histories. Sorting takes two steps: first into buckets, few enough that the ends of all of them stay in the cache,
+//! then each bucket by itself, small enough to fit the cache.
 
 use crate::model::KeyId;
 use crate::portions::{cut, in_portions};
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// A bucket of this many entries fits the cache of a core.
 const BUCKET: usize = 1 << 13;
-/// So many buckets can be filled at a time.
+/// Number of buckets that can be filled at a time.
 const MOST_BUCKETS: usize = 1 << 9;
 
 /// Something about one key.
@@ -23,9 +23,9 @@ pub(crate) trait Keyed: Copy {
 /// Entries about a range of keys, in buckets of neighbouring keys, each in the order in which they came.
 pub(crate) struct Groups<E> {
     keys: Range<KeyId>,
-    /// A bucket is for so many keys: two to the power of this.
+    /// A bucket holds two to the power of this many keys.
     shift: u32,
-    /// What each portion of the input brought; those of a bucket belong together.
+    /// The entries of each portion of the input, by bucket.
     portions: Vec<Portion<E>>,
 }
 
@@ -36,7 +36,7 @@ struct Portion<E> {
 }
 
 impl<E: Copy + Default + Send> Groups<E> {
-    /// Sorts what `entries` gives, about `expected` of them; every portion is asked for twice, on a thread of its own.
+    /// Sorts what `entries` yields, about `expected` of them; every portion is read twice, each on its own thread.
     pub(crate) fn new<I: Iterator<Item = (KeyId, E)>>(
         keys: Range<KeyId>,
         expected: usize,
@@ -72,7 +72,7 @@ impl<E: Copy + Default + Send> Groups<E> {
         self.keys.clone().step_by(1 << shift).map(keys)
     }
 
-    /// Hands over every key of a portion of all keys with its entries, which are expanded first. Keys come in order.
+    /// Visits every key of a portion of all keys, in order, with its entries, which are expanded first.
     pub(crate) fn for_each<T: Keyed>(
         &self,
         portion: usize,
@@ -86,7 +86,7 @@ impl<E: Copy + Default + Send> Groups<E> {
         let own = cut(self.buckets().len(), portion, portions);
         let buckets = self.buckets().enumerate();
         for (bucket, keys) in buckets.skip(own.start as usize).take(own.len()) {
-            // Nothing else happens here, so that the processor fetches many of them at a time.
+            // Nothing else happens here, so the processor can fetch many of them at a time.
             expanded.clear();
             for Portion { ends, entries } in &self.portions {
                 let start = bucket.checked_sub(1).map_or(0, |before| ends[before] as usize);
@@ -108,7 +108,7 @@ fn sort_by_key<T: Keyed>(
     starts: &mut Vec<u32>,
     sorted: &mut Vec<T>,
 ) {
-    // Counted two further, so that filling a group moves its start to its place.
+    // Counts are shifted by two, so that filling a group moves its start into place.
     starts.clear();
     starts.resize(keys.len() + 2, 0);
     for entry in entries {

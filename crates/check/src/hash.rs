@@ -1,8 +1,8 @@
 //! A fast hash for machine words, and a table of operations keyed by (key, value).
 //!
-//! Idea: histories hold millions of small integers, for which the standard library's keyed hash is
-//! the bottleneck. Assumption: inputs that are built to collide only make the checker slow, never
-//! wrong; the multiplier is folded with the high half so that regular patterns spread.
+//! Idea: histories contain millions of small integers, for which the standard library's keyed hash is the bottleneck.
+//! Assumption: inputs that are built to collide only make the checker slow, never wrong; the multiplier is folded with
+//! the high half so that regular patterns spread.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -1,10 +1,9 @@
 //! The lattice of levels and anomalies, with Elle's names.
 //!
-//! Source: the definitions of Adya (1999) as Elle arranges them: which anomaly implies which, which
-//! level rules out which anomaly, which level is weaker than which. Ours on top: reads of values that
-//! nobody wrote count as aborted reads.
-//! Everything else (what a level rules out in all, what an anomaly rules out) is the closure of these
-//! three tables.
+//! Source: the definitions of Adya (1999) as Elle arranges them: which anomaly implies which, which level rules out
+//! which anomaly, which level is weaker than which. Our addition: reads of values that nobody wrote count as aborted
+//! reads. Everything else (all that a level rules out, all that an anomaly rules out) is the closure of these three
+//! tables.
 
 use std::collections::BTreeSet;
 

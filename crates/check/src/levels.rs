@@ -1,12 +1,11 @@
 //! Which levels does a history satisfy? Both families.
 //!
-//! Adya's and Elle's levels have no session order unless the name says so, and real time only where
-//! it says `strong` or `strict`. Biswas and Enea's have session order in the commit order. A level holds if
-//! *some* version order that agrees with what is known satisfies it; so "holds" and "fails" are both
-//! proofs, and everything else is "unknown" with its reason.
-//! Monotonic atomic view is judged as: whatever a transaction saw, its later reads see at least that
-//! (the read-committed axiom of Biswas and Enea without sessions). Cursor stability: nobody writes between
-//! the version that an update read and the one that it wrote.
+//! Adya's and Elle's levels have no session order unless the name says so, and real time only where it says `strong` or
+//! `strict`. Those of Biswas and Enea include session order in the commit order. A level holds if *some* version order
+//! that agrees with what is known satisfies it; so "holds" and "fails" are both proofs, and everything else is
+//! "unknown" with its reason. Monotonic atomic view means that whatever a transaction saw, its later reads see at least
+//! that (the read-committed axiom of Biswas and Enea without sessions). Cursor stability means that no version lies
+//! between the one that an update read and the one that it wrote.
 
 use crate::analysis::Analysis;
 use crate::axiomatic::weak::{self, Weak};
@@ -102,7 +101,7 @@ pub fn adya(analysis: &Analysis<'_>, level: &str) -> LevelVerdict {
     settled(analysis)
 }
 
-/// Holds, unless reads had to be set aside.
+/// `Holds`, unless reads had to be set aside.
 fn settled(analysis: &Analysis<'_>) -> LevelVerdict {
     if analysis.resolved.ambiguous {
         return LevelVerdict::Unknown(
@@ -199,8 +198,8 @@ fn polygraph(
     verdict(analysis, Polygraph::new(inputs, shape).decide(&analysis.limits))
 }
 
-/// Whether a serial order exists that follows the sessions: real systems mostly satisfy it, it settles every
-/// level without real time in both families, and where version orders are open it has the fewest choices.
+/// Whether a serial order exists that follows the sessions: real systems mostly satisfy it, it settles every level
+/// without real time in both families, and it leaves the fewest choices where version orders are open.
 fn serial_with_sessions(analysis: &Analysis<'_>) -> bool {
     *analysis.serial_with_sessions.get_or_init(|| {
         let Analysis { history, resolved, sessions, .. } = analysis;
@@ -266,7 +265,7 @@ pub fn axiomatic(analysis: &Analysis<'_>, level: &str) -> LevelVerdict {
     if verdict == LevelVerdict::Holds { settled(analysis) } else { verdict }
 }
 
-/// Faults after which there is no reads-from relation that the axioms could speak about.
+/// Faults that leave no reads-from relation to apply the axioms to.
 fn breaks_axioms(analysis: &Analysis<'_>, at: &crate::resolve::FaultAt) -> bool {
     match at.fault {
         Fault::WrittenTwice => false,

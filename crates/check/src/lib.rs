@@ -1,15 +1,15 @@
 //! Judges recorded histories of transactions: which isolation levels do they satisfy, which anomalies are in
 //! them, and why.
 //!
-//! The way of a history: [`input`] reads it into the [`model`]; [`resolve`] finds the writer of every read;
-//! [`orders`] says what is known about the order of writes; [`dsg`] and [`predicates`] turn that into
-//! dependencies, [`graph`] finds cycles among them. [`levels`] decides Adya's levels and, with [`axiomatic`],
-//! those of Biswas and Enea; the [`polygraph`] decides the strong ones where version orders are open. [`scans`]
-//! and [`lattice`] hold the anomalies and what they rule out, [`witness`] explains them, [`report`] puts all
-//! together. [`output`] writes histories in other formats.
+//! How a history is processed: [`input`] reads it into the [`model`]; [`resolve`] finds the writer of every read;
+//! [`orders`] says what is known about the order of writes; [`dsg`] and [`predicates`] turn that into dependencies,
+//! [`graph`] finds cycles among them. [`levels`] decides Adya's levels and, with [`axiomatic`], those of Biswas and
+//! Enea; the [`polygraph`] decides the strong ones where version orders are open. [`scans`] and [`lattice`] define the
+//! anomalies and what they rule out, [`witness`] explains them, [`report`] combines everything. [`output`] writes
+//! histories in other formats.
 //!
-//! Everything is pure: readers and writers are passed in, nothing looks at a clock, and the result does not
-//! depend on the number of threads.
+//! Everything is pure: readers and writers are passed in, nothing reads a clock, and the result does not depend on the
+//! number of threads.
 //!
 //! ```
 //! use anchorite_check::{input, levels::LevelVerdict, report};

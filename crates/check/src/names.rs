@@ -1,8 +1,8 @@
-//! How people call levels on the command line, and what the output calls them.
+//! Names of levels on the command line and in the output.
 
 use crate::levels::{ADYA, AXIOMATIC, STRICT};
 
-/// A level that was asked for.
+/// A requested level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
     /// The name in the output.
@@ -47,12 +47,12 @@ const SHORT: &[(&str, &str)] = &[
 pub enum Family {
     /// Adya's and Elle's: no session order unless the name says so.
     Adya,
-    /// Biswas and Enea's: session order belongs to the commit order.
+    /// Biswas and Enea's: session order is part of the commit order.
     Axiomatic,
 }
 
 impl Family {
-    /// The family that answers for a level of this name: both have some of the names, and then it is Adya's.
+    /// The family of a level of this name: Adya's, if both families have the name.
     pub fn of(level: &str) -> Self {
         let adya = ADYA.contains(&level) || level == STRICT || !AXIOMATIC.contains(&level);
         if adya { Self::Adya } else { Self::Axiomatic }
@@ -83,7 +83,7 @@ impl Family {
     }
 }
 
-/// The level of this name, in any case, with blanks or hyphens.
+/// The level of this name, in upper or lower case, with spaces or hyphens.
 pub fn level(name: &str) -> Option<Asked> {
     let plain = name.trim().to_lowercase().replace([' ', '_'], "-");
     let short = SHORT.iter().find(|(short, _)| short.eq_ignore_ascii_case(&plain));
@@ -93,7 +93,7 @@ pub fn level(name: &str) -> Option<Asked> {
     Some(Asked { name: adya.or(axiomatic)?, adya: adya.is_some(), axiomatic: axiomatic.is_some() })
 }
 
-/// All levels, weakest first, with another, short name, for messages.
+/// All levels, weakest first, with their short names, for messages.
 pub fn known() -> String {
     let further = AXIOMATIC.iter().filter(|name| !ADYA.contains(name));
     let names = ADYA.iter().chain([&STRICT]).chain(further);

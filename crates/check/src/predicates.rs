@@ -1,12 +1,11 @@
 //! Dependencies of predicate reads.
 //!
-//! Source: Adya 1999; the definitions as in the thesis on exact dependency graphs (chapter 5):
-//! whoever installed a version that a predicate read looked at is before it (wr); whoever installed a
-//! later version that changes whether the row matches is after it (rw).
-//! Idea: what a predicate read looked at is what it returned, what the input says it looked at, and,
-//! in a closed universe, what is left when every other version of the row would have matched.
-//! Assumption: a predicate given as text matches what some read of the same text says it matches;
-//! where nobody says, there is no edge ("never report from a may edge").
+//! Source: Adya 1999; the definitions as in the thesis on exact dependency graphs (chapter 5): a transaction that
+//! installed a version that a predicate read examined is before it (wr); one that installed a later version that
+//! changes whether the row matches is after it (rw). Idea: what a predicate read examined is what it returned, what the
+//! input says it examined, and, in a closed universe, what is left when every other version of the row would have
+//! matched. Assumption: a predicate given as text matches what some read of the same text says it matches; where no
+//! read says so, there is no edge ("never report from a may edge").
 
 use crate::graph::Kind;
 use crate::hash::WordMap;
@@ -79,7 +78,7 @@ impl<'a> PredicateEdges<'a> {
         (!value.is_nil()).then_some(value)
     }
 
-    /// Whether a version matches; `None` if nobody can say.
+    /// Whether a version matches; `None` if unknown.
     fn matches(&self, predicate: &'a Predicate, key: KeyId, version: Version) -> Option<bool> {
         let Some(value) = self.value(key, version) else { return Some(false) };
         match predicate {
@@ -101,7 +100,7 @@ impl<'a> PredicateEdges<'a> {
         Some(std::iter::once(Version::Initial).chain(writes).collect())
     }
 
-    /// The versions that a predicate read looked at, as far as they are certain.
+    /// The versions that a predicate read examined, as far as they are certain.
     fn version_set(&self, read: &'a PredicateRead) -> Vec<(KeyId, Version)> {
         let mut set: WordMap<KeyId, Version> = WordMap::default();
         for &(key, value) in read.matched.iter().chain(&read.unmatched) {
@@ -139,7 +138,7 @@ impl<'a> PredicateEdges<'a> {
         })
     }
 
-    /// Hands every predicate dependency to `add`.
+    /// Passes every predicate dependency to `add`.
     pub fn visit(&self, mut add: impl FnMut(TxnId, TxnId, Kind)) {
         if self.history.workload != Workload::Predicates {
             return;
@@ -180,7 +179,7 @@ impl<'a> PredicateEdges<'a> {
             .collect()
     }
 
-    /// Predicate reads that left out a row of which every version matches.
+    /// Predicate reads that missed a row although every version of it matches.
     pub fn misses(&self) -> Vec<Miss> {
         let mut misses = Vec::new();
         if self.history.workload != Workload::Predicates {

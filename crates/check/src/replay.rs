@@ -1,22 +1,22 @@
-//! Runs the history again, one transaction after the other.
+//! Replays the history, one transaction after the other.
 //!
-//! Idea: where the order of all versions is known, a transaction can run as soon as its session has come to it, every
-//! key has the version that it read, and for every key that it writes the version before is there and has no reader
-//! left. Running one never hinders another one that could run, so no choice is ever wrong: if all of them run, a serial
+//! Idea: where the order of all versions is known, a transaction can run as soon as its session has reached it, every
+//! key has the version that it read, and for every key that it writes the previous version is there and has no reader
+//! left. Running one never prevents another that could run, so no choice is ever wrong: if all of them run, a serial
 //! order was found, and if not, there is none. This is the topological order of the dependency graph without the graph.
-//! Blind spot: predicates and real time are not looked at. Where versions have no known order, nothing is said.
+//! Blind spot: predicates and real time are not considered. Where versions have no known order, there is no answer.
 
 use crate::model::{History, KeyId, NONE, TxnId};
 use crate::orders::Orders;
 use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
 use crate::sessions::Sessions;
 
-/// The place of a version that comes after all others that were read, no matter when.
+/// The position of a version that comes after all others that were read, no matter when.
 const LATE: u32 = NONE - 1;
-/// So many operations may be tried in vain for every one that there is; then the graph is quicker.
+/// Failed attempts allowed per operation; beyond this the graph is faster.
 const PATIENCE: usize = 16;
 
-/// What a key is like at some moment.
+/// The state of a key at some moment.
 #[derive(Clone, Copy, Default)]
 struct State {
     /// How many versions were written.
@@ -27,7 +27,7 @@ struct State {
     known: u32,
 }
 
-/// Whether running all transactions again works, following their sessions. `false` says nothing.
+/// Whether all transactions can be replayed, following their sessions. `false` proves nothing.
 pub(crate) fn works(
     history: &History,
     resolved: &Resolved,
@@ -40,7 +40,7 @@ pub(crate) fn works(
 struct Replay<'a> {
     history: &'a History,
     resolved: &'a Resolved,
-    /// For reads the place of the version that was seen, for writes that of their own; [`NONE`] for everything else.
+    /// For reads the position of the version that was seen, for writes that of their own; [`NONE`] for everything else.
     places: Vec<u32>,
     /// How many reads saw what an operation wrote.
     readers: Vec<u32>,
@@ -90,7 +90,7 @@ impl<'a> Replay<'a> {
             let place = self.places[source as usize];
             self.places[op] = place;
             self.readers[source as usize] += 1;
-            // Without a place: the writer overwrote it, or nobody knows when it came.
+            // Without a position: the writer overwrote it, or its order is not known.
             return (place < LATE).then_some(());
         }
         if source == INIT {
@@ -127,7 +127,7 @@ impl<'a> Replay<'a> {
         queues.are_empty()
     }
 
-    /// Runs a transaction, or gives back a key that is not in the right state.
+    /// Runs a transaction, or returns a key that is not in the right state.
     fn try_to_run(&mut self, txn: TxnId) -> Result<(), KeyId> {
         let range = self.history.range(txn);
         let wrong_read = range.clone().find(|op| self.is_read(*op) && !self.read(*op));
@@ -172,7 +172,7 @@ impl<'a> Replay<'a> {
         self.places[op] != NONE && !self.history.ops[op].kind.is_write()
     }
 
-    /// Whether a write could come now; whatever needs no place always can.
+    /// Whether a write could happen now; one without a position always can.
     #[inline]
     fn can_write(&self, txn: TxnId, op: usize) -> bool {
         let what = self.history.ops[op];
@@ -202,7 +202,7 @@ impl<'a> Replay<'a> {
 struct Queues {
     /// Sessions whose next transaction may be able to run.
     ready: Vec<u32>,
-    /// For each session where its next transaction stands in the order of all sessions, and where it ends.
+    /// For each session the position of its next transaction in the order of all sessions, and the session's end.
     ranges: Vec<(u32, u32)>,
     /// For each key the first session that waits for it; the others follow one another.
     first_waiting: Vec<u32>,
@@ -241,7 +241,7 @@ impl Queues {
         self.next_waiting[session as usize] = std::mem::replace(first, session);
     }
 
-    /// Lets everybody try again who waits for a key.
+    /// Lets all sessions that wait for a key try again.
     #[inline]
     fn wake(&mut self, key: KeyId) {
         let mut session = std::mem::replace(&mut self.first_waiting[key as usize], NONE);

@@ -1,8 +1,8 @@
-//! Anomalies that are found by looking, without a graph.
+//! Anomalies that are found without a graph.
 //!
-//! Source: Elle's scans (aborted, intermediate and internal reads, future reads, dirty updates,
-//! duplicate elements, incompatible orders, lost updates), and reads that nobody's write explains.
-//! Each finding names the operations that show it.
+//! Source: Elle's scans (aborted, intermediate and internal reads, future reads, dirty updates, duplicate elements,
+//! incompatible orders, lost updates), and reads that no write explains. Each finding names the operations that show
+//! it.
 
 use crate::hash::WordMap;
 use crate::model::{
@@ -115,7 +115,7 @@ struct Lists<'a> {
     /// Who appended what; only needed, and only filled, if something was aborted.
     writers: WriteTable<'a>,
     aborts: bool,
-    /// One bit per operation: an append that its own transaction followed by another one.
+    /// One bit per operation: an append that its own transaction followed with another.
     intermediate: Vec<u64>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Lists<'a> {
     /// Aborted reads of any element.
     fn aborted_reads(&self, op: OpId, list: &[Atom], reported: &mut [u32], found: &mut Vec<Scan>) {
         let key = self.history.ops[op as usize].key;
-        // A prefix that was looked at before cannot hold a new aborted element.
+        // A prefix that was examined before cannot contain a new aborted element.
         let known = reported[key as usize] as usize;
         let fresh = if self.history.lists.has_odd() { 0 } else { known.min(list.len()) };
         for &element in &list[fresh..] {
@@ -198,7 +198,7 @@ impl<'a> Lists<'a> {
         reported[key as usize] = reported[key as usize].max(list.len() as u32);
     }
 
-    /// A read that ends in an element which its writer followed by another one.
+    /// A read that ends in an element that its writer followed with another.
     fn intermediate_read(&self, op: OpId, found: &mut Vec<Scan>) {
         let write = self.resolved.source(op as usize);
         if write < FIRST_SPECIAL && self.intermediate[write as usize / 64] >> (write % 64) & 1 == 1
@@ -268,7 +268,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Whether a list is what the transaction's own operations before it lead one to expect.
+    /// Whether a list agrees with the transaction's own earlier operations.
     fn fits(&self, before: &[usize], list: &[Atom]) -> bool {
         let ops = &self.history.ops;
         let read = before.iter().rposition(|op| ops[*op].kind == OpKind::ReadList);
@@ -288,7 +288,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Reads of a key of which one is not the beginning of the other.
+    /// Reads of a key of which neither is a prefix of the other.
     fn incompatible(&self, found: &mut Vec<Scan>) {
         let mut reads: WordMap<KeyId, Vec<OpId>> =
             self.history.lists.keys_with_odd().map(|key| (key, Vec::new())).collect();

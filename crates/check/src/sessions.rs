@@ -1,12 +1,12 @@
 //! Session order as arrays.
 //!
-//! Only transactions that count (see [`crate::resolve`]) are in a session's order; the others are
-//! skipped, so that the order stays complete between those around them.
+//! Only transactions that count (see [`crate::resolve`]) are in a session's order; the others are skipped, which leaves
+//! their neighbours adjacent.
 
 use crate::model::{History, NONE, TxnId};
 use crate::resolve::Resolved;
 
-/// Who came before whom in its session.
+/// The order of the transactions within their sessions.
 #[derive(Debug)]
 pub struct Sessions {
     /// The previous transaction of the same session, or [`NONE`].

@@ -1,6 +1,6 @@
 //! Who wrote what: a table from key and value to the write.
 //!
-//! Idea: values are unique, so a value names its write; the table holds numbers of operations only.
+//! Idea: values are unique, so a value identifies its write; the table contains only operation numbers.
 
 use crate::hash::mix_pair;
 use crate::model::{Atom, NONE, Op, OpId};
@@ -18,7 +18,7 @@ impl<'a> WriteTable<'a> {
         WriteTable { ops, slots: vec![NONE; size], mask: size - 1 }
     }
 
-    /// Inserts a write; gives back an earlier write of the same value to the same key.
+    /// Inserts a write; returns an earlier write of the same value to the same key.
     #[inline]
     pub(crate) fn insert(&mut self, op: OpId) -> Option<OpId> {
         let Op { key, value, .. } = self.ops[op as usize];

@@ -1,4 +1,4 @@
-//! Reads a claims file and refuses what is misspelt, incomplete or without a page.
+//! Reads a claims file and rejects what is misspelt, incomplete or lacks a page.
 //!
 //! ```toml
 //! product = "mysql"
@@ -20,9 +20,9 @@
 //! says = "Plain reads of one transaction see one snapshot."
 //! ```
 //!
-//! What a level says about writes is read in [`crate::writes`].
+//! What a level claims about writes is read in [`crate::writes`].
 //!
-//! Every level that is offered says something about each of the ten anomalies, for every version.
+//! Every level that is offered has a claim about each of the ten anomalies, for every version.
 
 use std::path::Path;
 
@@ -139,22 +139,22 @@ impl Claims {
         Self::parse(&file, &text)
     }
 
-    /// What a level lacks, or says twice.
+    /// What a level lacks, or states twice.
     fn problem_of(&self, level: &LevelClaims) -> Option<String> {
         let name = level.level;
         if self.levels.iter().filter(|other| other.level == name).count() > 1 {
-            return Some(format!("'{name}' stands twice"));
+            return Some(format!("'{name}' is defined twice"));
         }
         if let Some(same) = level.same_as {
             let known = self.level(same).is_some_and(|other| other.same_as.is_none());
             let silent = level.claims.is_empty();
             return (!known || !silent).then(|| {
-                format!("'{name}' is the same as '{same}': that must stand in the file, and no claims here")
+                format!("'{name}' is the same as '{same}', so that must be defined in this file, without claims here")
             });
         }
         if !level.offered {
             return (!level.claims.is_empty())
-                .then(|| format!("'{name}' is not offered, and has claims"));
+                .then(|| format!("'{name}' is not offered, but has claims"));
         }
         level.overlap().or_else(|| {
             let missing: Vec<&str> = Anomaly::ALL
@@ -163,14 +163,14 @@ impl Claims {
                 .map(Anomaly::name)
                 .collect();
             (!missing.is_empty()).then(|| {
-                format!("'{name}' says nothing, at some version, about {}", missing.join(", "))
+                format!("'{name}' has no claim, at some version, about {}", missing.join(", "))
             })
         })
     }
 }
 
 impl LevelClaims {
-    /// A subject of which two claims speak at the same version.
+    /// A subject of two claims at the same version.
     fn overlap(&self) -> Option<String> {
         for (index, claim) in self.claims.iter().enumerate() {
             for other in &self.claims[index + 1..] {
@@ -187,8 +187,8 @@ impl LevelClaims {
         None
     }
 
-    /// Whether the claims about an anomaly leave no version out. They do not overlap, so it is enough
-    /// that each begins where another ends.
+    /// Whether the claims about an anomaly cover every version. They do not overlap, so it is enough that each begins
+    /// where another ends.
     fn covers_all_versions(&self, anomaly: Anomaly) -> bool {
         let about: Vec<&Claim> = self
             .claims

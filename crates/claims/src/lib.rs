@@ -1,12 +1,12 @@
 //! What each level of each DBMS promises, with the URL of the page that says so.
 //!
-//! Idea: a report is worth nothing if the vendor documents the behaviour. So what a level promises is
-//! data, one file per product under `claims/`, reviewed like code, and every line of it names its page.
-//! This crate reads those files ([`file`]), refuses what is incomplete or misspelt, and answers
-//! questions ([`Claims::about`]): is this anomaly prevented at this level of this server?
+//! Idea: a report is worth nothing if the vendor documents the behaviour. So what a level promises is data, one file
+//! per product under `claims/`, reviewed like code, and every entry names its page. This crate reads those files
+//! ([`file`]), rejects what is incomplete or misspelt, and answers questions ([`Claims::about`]): is this anomaly
+//! prevented at this level of this server?
 //!
-//! Assumption: the vendor's page was read right. Blind spot: behaviour that depends on settings which
-//! are neither a version nor a variant of the target, nor read back with a session's level.
+//! Assumption: the vendor's page was understood correctly. Blind spot: behaviour that depends on settings that are
+//! neither a version nor a variant of the target, nor read back with a session's level.
 
 mod anomaly;
 mod file;
@@ -48,7 +48,7 @@ impl Promise {
     }
 }
 
-/// Whether a page speaks of an anomaly in general or of one way to provoke it.
+/// Whether a page is about an anomaly in general or about one way to provoke it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// An anomaly, whichever case provokes it.
@@ -57,16 +57,16 @@ pub enum Subject {
     Case(String),
 }
 
-/// A setting of which versions only change the default.
+/// A setting whose default depends on the version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// What a session reads back beside its level where it is on (`innodb_snapshot_isolation=ON`).
+    /// What a session reads back with its level if it is on (`innodb_snapshot_isolation=ON`).
     pub read_back: String,
     /// Whether the claim is about sessions with it, or about those without.
     pub is_on: bool,
 }
 
-/// One line of a claims file.
+/// One entry of a claims file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// What it is about.
@@ -77,7 +77,7 @@ pub struct Claim {
     pub since: Option<Version>,
     /// Before this version; `None` = until today.
     pub before: Option<Version>,
-    /// The setting that decides instead of the version, where a session has told its settings.
+    /// The setting that decides instead of the version, if a session's settings are known.
     pub setting: Option<Setting>,
     /// The vendor's page.
     pub url: String,
@@ -92,13 +92,13 @@ pub struct LevelClaims {
     pub level: Level,
     /// How the server spells it.
     pub spelling: String,
-    /// Whether the server has it; one that is accepted and quietly run as another level is not offered.
+    /// Whether the server has it; a level that is accepted and silently run as another is not offered.
     pub offered: bool,
     /// The versions that have it: from this one on.
     pub since: Option<Version>,
     /// The variants of the engine that have it; empty = all.
     pub variants: Vec<String>,
-    /// The level whose promises hold here, where the product makes two names of one.
+    /// The level whose promises apply here, if the product has two names for one level.
     pub same_as: Option<Level>,
     /// The vendor's page.
     pub url: String,
@@ -137,7 +137,7 @@ pub struct Claims {
 pub struct Documented<'a> {
     /// What is promised.
     pub promise: Promise,
-    /// The claim that says so; `None` where no file speaks of this level of this target.
+    /// The claim that says so; `None` if no file covers this level of this target.
     pub claim: Option<&'a Claim>,
 }
 
@@ -151,8 +151,8 @@ impl Claims {
         Self::editions_of(product).last().expect("every product has a file")
     }
 
-    /// The built-in claims with the pages of the target's own manual: of its version, else of the next one, because
-    /// releases between two manuals are told of in the later; else the newest.
+    /// The built-in claims with the pages of the target's own manual: that of its version, else the next one, because
+    /// releases between two manuals are documented in the later; else the newest.
     pub fn for_target(target: &TargetInfo) -> &'static Self {
         let version = Version::of(target);
         let mut editions = Self::editions_of(target.product);
@@ -173,14 +173,13 @@ impl Claims {
         all.iter().filter(move |claims| claims.product == product)
     }
 
-    /// What is said about a level.
+    /// The claims about a level.
     pub fn level(&self, level: Level) -> Option<&LevelClaims> {
         self.levels.iter().find(|claims| claims.level == level)
     }
 
-    /// What is promised about an anomaly, as the given case provokes it, at a level of a target.
-    /// What is said of the case beats what is said of its anomaly. Settings are those that the
-    /// target's version has by default.
+    /// What is promised about an anomaly, as the given case provokes it, at a level of a target. A claim about the case
+    /// overrides the claim about its anomaly. Settings are the defaults of the target's version.
     pub fn about(
         &self,
         target: &TargetInfo,
@@ -191,7 +190,7 @@ impl Claims {
         self.find(target, level, None, anomaly, case)
     }
 
-    /// The same for a session that has read its level back in these words, which tell its settings.
+    /// The same for a session that has read back its level in these words, which include its settings.
     pub fn about_session(
         &self,
         target: &TargetInfo,

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-/// Stands in a URL for the version of the manual.
+/// The placeholder in a URL for the version of the manual.
 pub(crate) const VERSION: &str = "{version}";
 
-/// Why a claims file cannot be used.
+/// Why a claims file is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimsError {
-    /// Something stands in the file that must not, or is missing.
+    /// The file contains something wrong, or lacks something.
     #[error("{file}:{line}: {reason}")]
     Invalid {
         /// The file.
@@ -47,7 +47,8 @@ impl Source<'_> {
         } else if is_url {
             Ok(url.clone())
         } else {
-            Err(self.error(text.span(), format!("'{url}' is no page: expected https://HOST/PAGE")))
+            Err(self
+                .error(text.span(), format!("'{url}' is not a page: expected https://HOST/PAGE")))
         }
     }
 
@@ -82,7 +83,7 @@ impl Source<'_> {
         found.map(|(_, value)| *value).ok_or_else(|| {
             let expected: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let reason =
-                format!("unknown word '{}': expected {}", text.get_ref(), expected.join(", "));
+                format!("unknown value '{}': expected {}", text.get_ref(), expected.join(", "));
             self.error(text.span(), reason)
         })
     }

@@ -1,8 +1,8 @@
-//! Server versions, as far as claims need them: their numbers in order.
+//! Server versions, as far as claims need them: a sequence of numbers.
 //!
-//! Servers wrap their version in other text: `10.11.19-MariaDB-deb12`, `8.0.11-TiDB-v8.5.1`,
-//! `CockroachDB CCL v22.2.6 (x86_64…)`, `15.19 (Debian 15.19-1)`. Blind spot: what is not a number
-//! (`-beta`) does not count.
+//! Servers surround their version with other text: `10.11.19-MariaDB-deb12`, `8.0.11-TiDB-v8.5.1`,
+//! `CockroachDB CCL v22.2.6 (x86_64…)`, `15.19 (Debian 15.19-1)`. Blind spot: what is not a number (`-beta`) is
+//! ignored.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -34,7 +34,7 @@ impl Version {
 
     /// Whether this is one release of the product (`15.18`, `10.11.18`) and not a series of them (`15`, `10.11`).
     pub fn is_release(&self, product: Product) -> bool {
-        // PostgreSQL has two numbers since version 10.
+        // PostgreSQL has had two numbers since version 10.
         const POSTGRES_TWO_NUMBERS_SINCE: u64 = 10;
         let first = self.0.first().copied().unwrap_or_default();
         let has_two = product == Product::Postgres && first >= POSTGRES_TWO_NUMBERS_SINCE;
@@ -80,9 +80,9 @@ impl fmt::Display for Version {
     }
 }
 
-/// A text that is no version.
+/// A text that is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no version: expected numbers with dots such as 11.6.2")]
+#[error("'{0}' is not a version: expected numbers with dots, such as 11.6.2")]
 pub struct InvalidVersion(pub String);
 
 impl FromStr for Version {

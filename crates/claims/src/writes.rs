@@ -30,40 +30,39 @@ use crate::{Claims, Version};
 /// Which serial orders of the committed transactions may explain what they wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SerialOrder {
-    /// Only the order of the commits: what a write looks at stays locked until the end.
+    /// Only commit order: what a write examines stays locked until the end.
     Commit,
-    /// Any order that keeps what was finished before something else began before it.
+    /// Any order in which what finished before something else began also comes before it.
     Any,
 }
 
 /// What a level promises about reads, beside what it promises about writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadPlace {
-    /// They belong to no serial order.
+    /// They need not fit any serial order.
     Free,
     /// The serial order that explains the writes explains them too.
     Serial,
-    /// And what is read inside a transaction stays locked until its end, so that the order of the commits counts for
-    /// transactions that only read, too.
+    /// In addition, what is read inside a transaction stays locked until its end, so commit order also applies to
+    /// transactions that only read.
     Locked,
 }
 
 /// Which versions of the rows decide what a write changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteView {
-    /// The latest committed ones, row by row, while the statement runs.
+    /// The latest committed version of each row while the statement runs.
     Latest,
-    /// Those of the statement's beginning; a row that was changed since is judged again.
+    /// Those at the statement's beginning; a row changed since then is checked again.
     StatementSnapshot,
-    /// Those of the transaction's beginning; a row that was changed since is an error.
+    /// Those at the transaction's beginning; a row changed since then is an error.
     TransactionSnapshot,
 }
 
-/// How a row that a write left alone, or two statements of one transaction, came to be seen differently
-/// from every serial order.
+/// Why a row that a write left unchanged, or two statements of one transaction, differ from every serial order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Deviation {
-    /// Another transaction had changed the row, and not yet committed, when the write began.
+    /// Another transaction had changed the row, but not committed, when the write began.
     Locked,
     /// Another transaction changed the row after the write had begun.
     Passed,
@@ -71,10 +70,10 @@ pub enum Deviation {
     Between,
     /// A query inside a write read what another transaction had not committed.
     Uncommitted,
-    /// The write judged the row by a version that another transaction had not committed.
+    /// The write checked the row by a version that another transaction had not committed.
     Held,
-    /// A locking query outside of a transaction read the tables of its subqueries, which it does not lock, as
-    /// they were when it began.
+    /// A locking query outside a transaction read the tables of its subqueries, which it does not lock, as they were
+    /// when it began.
     Nested,
     /// An INSERT that found one key taken kept no lock where it had found another one free.
     Unkept,
@@ -114,7 +113,8 @@ pub struct WriteClaims {
     pub reads: ReadPlace,
     /// What a write sees.
     pub sees: WriteView,
-    /// Where the vendor says that nobody else changes a row that a locking read returned, until its transaction ends.
+    /// The page on which the vendor says that no other transaction can change a row that a locking read returned until
+    /// its transaction ends.
     pub locking_reads: Option<String>,
     /// The vendor's page.
     pub url: String,
@@ -131,7 +131,7 @@ pub struct Exception {
     pub statements: Vec<WriteWord>,
     /// What it excuses.
     pub rows: Vec<Deviation>,
-    /// The first version that does so; `None` = all.
+    /// The first version that behaves so; `None` = all.
     pub since: Option<Version>,
     /// The vendor's page.
     pub url: String,
@@ -177,7 +177,7 @@ impl WriteWord {
 pub struct DocumentedWrites<'a> {
     /// The promise.
     pub claims: &'a WriteClaims,
-    /// What it is excepted from.
+    /// The exceptions from it.
     pub exceptions: Vec<&'a Exception>,
 }
 

@@ -135,32 +135,36 @@ const BROKEN: [(&str, &str, &str); 18] = [
         "x.toml:4: unknown isolation level 'serial'",
     ),
     ("url = \"https://example.org/levels\"\n", "", "x.toml:3: missing field `url`"),
-    ("url = \"https://example.org/levels\"", "url = \"page 7\"", "x.toml:7: 'page 7' is no page"),
+    (
+        "url = \"https://example.org/levels\"",
+        "url = \"page 7\"",
+        "x.toml:7: 'page 7' is not a page",
+    ),
     ("says = \"Everything is serial.\"", "says = \" \"", "x.toml:8: expected what the page says"),
-    ("\"G1a\", ", "", "x.toml:3: 'serializable' says nothing, at some version, about G1a"),
+    ("\"G1a\", ", "", "x.toml:3: 'serializable' has no claim, at some version, about G1a"),
     ("\"G0\"", "\"G9\"", "x.toml:11: unknown anomaly 'G9'"),
     ("claim = \"prevented\"", "claim = \"never\"", "x.toml:12: unknown claim 'never'"),
     (
         "claim = \"prevented\"",
         "claim = \"prevented\"\nsince = \"new\"",
-        "x.toml:13: 'new' is no version",
+        "x.toml:13: 'new' is not a version",
     ),
     (
         "claim = \"prevented\"",
         "claim = \"prevented\"\nsince = \"8.0\"",
-        "x.toml:3: 'serializable' says nothing",
+        "x.toml:3: 'serializable' has no claim",
     ),
     (
         "claim = \"prevented\"",
         "claim = \"prevented\"\nbefore = \"8.0\"",
-        "x.toml:3: 'serializable' says nothing",
+        "x.toml:3: 'serializable' has no claim",
     ),
     ("names = ", "cases = [\"G0\"]\nnames = ", "x.toml:10: expected either names"),
     ("names = ", "with = \"a\"\nwithout = \"b\"\nnames = ", "x.toml:10: expected either with"),
     (
         "offered = true",
         "offered = false",
-        "x.toml:3: 'serializable' is not offered, and has claims",
+        "x.toml:3: 'serializable' is not offered, but has claims",
     ),
     ("[[level.anomaly]]", "[level.anomaly", "x.toml:10: "),
 ];
@@ -185,7 +189,7 @@ fn two_answers_to_one_question_are_refused() {
     let level = LEVEL.split_once("\n\n").expect("a blank line").1;
     let twice = [LEVEL, CLAIM, "\n", level, CLAIM].concat();
     let error = Claims::parse("x.toml", &twice).expect_err("two levels").to_string();
-    assert_eq!(error, "x.toml:3: 'serializable' stands twice");
+    assert_eq!(error, "x.toml:3: 'serializable' is defined twice");
 }
 
 #[test]

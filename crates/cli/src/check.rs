@@ -1,7 +1,7 @@
-//! `anchorite check`: judges histories that others recorded, or converts them.
+//! `anchorite check`: judges recorded histories, or converts them.
 //!
-//! All judging is in the library; here are the arguments, the files (plain, gzip, zstd, a folder of Cobra
-//! logs, or a pipe), the progress bar, and what is printed.
+//! The library does all the judging; this file handles the arguments, the files (plain, gzip, zstd, a folder of Cobra
+//! logs, or a pipe), the progress bar, and the output.
 
 use anchorite_check::input::{self, Format, Source};
 use anchorite_check::levels::LevelVerdict;
@@ -32,13 +32,13 @@ pub struct CheckArgs {
     /// Histories; `-` is standard input, a folder is a set of Cobra logs
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Level to answer for, by name or short name (rc, ra, causal, si, ser, strict, …), or all; repeatable
+    /// Level to judge by: a name or short name (rc, ra, causal, si, ser, strict, …), or all; repeatable
     #[arg(long, value_name = "LEVEL")]
     level: Vec<String>,
     /// Format of the files
     #[arg(long, value_enum, default_value_t = InputFamily::Auto)]
     input: InputFamily,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
     /// Decide every level of both families, however large the history is
@@ -50,19 +50,19 @@ pub struct CheckArgs {
     /// File with the numbers of all transactions in commit order, one per line
     #[arg(long, value_name = "FILE")]
     transaction_order: Option<PathBuf>,
-    /// Value of every key before the first write (otherwise the format's own: nil, or 0 in plume text)
+    /// Value of every key before the first write; default: that of the format (nil, or 0 in plume text)
     #[arg(long, value_name = "VALUE")]
     initial: Option<String>,
     /// Write the history in another format to standard output instead of judging it
     #[arg(long, value_enum, value_name = "FORMAT")]
     convert_to: Option<ConvertTo>,
-    /// Where to write the conversion; for cobra a folder
+    /// Where to write the converted history; for cobra, a folder
     #[arg(long, value_name = "PATH", requires = "convert_to")]
     output: Option<PathBuf>,
-    /// Convert even if the format cannot hold everything
+    /// Convert even if the format cannot represent everything
     #[arg(long, requires = "convert_to")]
     lossy: bool,
-    /// How many threads to use; the result is the same
+    /// Number of threads; does not affect the result
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -230,7 +230,7 @@ fn read(path: &Path, args: &CheckArgs) -> Result<(Format, History)> {
     result.with_context(|| name)
 }
 
-/// A bar on standard error for large files, if somebody is looking.
+/// A bar on standard error for large files, if that is a terminal.
 fn progress(file: &File, name: &str) -> ProgressBar {
     let size = file.metadata().map_or(0, |data| data.len());
     let target = match size < PROGRESS_FROM {

@@ -1,8 +1,9 @@
-//! `anchorite clean`: what earlier runs left on a server, by hand.
+//! `anchorite clean`: shows and drops what earlier runs left on a server.
 //!
-//! Commands remove what runs of this machine left by themselves ([`crate::leftovers`]). Here is the rest: what runs of
-//! other machines left, of which only the age is known, and what earlier releases left, of which not even that is. What
-//! would be dropped is shown first. Nothing without our mark is ever touched, and nothing whose owner still runs.
+//! Every command removes by itself what runs on this machine left ([`crate::leftovers`]). This one handles the rest:
+//! what runs on other machines left, of which only the age is known, and what earlier releases left, of which not even
+//! that is known. It first shows what would be dropped. It never touches anything without our mark, or anything whose
+//! owner is still running.
 
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
@@ -22,8 +23,8 @@ use crate::targets;
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs drop what they create. One that is killed, or that loses its server, cannot; the next command on the same server
-makes up for it, where the owner was a process of this machine. The rest is for this command.
+Runs drop what they create. A run that is killed, or that loses its server, cannot; the next command on the same
+server does it instead, if the run was on this machine. This command is for the rest.
 
 Examples:
   anchorite clean sqlite
@@ -36,13 +37,13 @@ pub struct CleanArgs {
     /// Drop without asking
     #[arg(long)]
     yes: bool,
-    /// What runs of other machines made is dropped when it is older than this (90s, 10m, 1h, 24h)
+    /// Drop what runs on other machines left if it is older than this (90s, 10m, 1h, 24h)
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "24h")]
     older_than: Duration,
-    /// Drop also what has no age: earlier releases wrote none into the name
+    /// Also drop what has no known age: earlier releases did not record it
     #[arg(long)]
     all: bool,
-    /// How to show the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -57,12 +58,12 @@ enum Format {
     Json,
 }
 
-/// Something with our mark, and what is to become of it.
+/// Something with our mark, and what happens to it.
 struct Item {
     marked: Marked,
-    /// Why it stays; `None` = it may go.
+    /// Why it stays; `None` = it may be dropped.
     stays: Option<String>,
-    /// What became of it.
+    /// The result of dropping it.
     outcome: Option<Result<(), String>>,
 }
 
@@ -71,7 +72,7 @@ pub fn run(arguments: &CleanArgs) -> anyhow::Result<ExitCode> {
     let login = arguments.login.read(&Interrupt::listen()?)?;
     let (target, _) = targets::open_running(&arguments.target, &login)?.ok_or_else(|| {
         BadInput(format!(
-            "'{}' is a private server, which ends with its command: expected a URL or sqlite",
+            "'{}' is a private server, which exists only while its command runs: expected a URL or sqlite",
             arguments.target
         ))
     })?;
@@ -94,7 +95,7 @@ pub fn run(arguments: &CleanArgs) -> anyhow::Result<ExitCode> {
 }
 
 impl CleanArgs {
-    /// Whether there is somebody to ask.
+    /// Whether there is a terminal to ask on.
     fn asks(&self) -> bool {
         self.format == Format::Text && std::io::stdin().is_terminal()
     }
@@ -102,7 +103,7 @@ impl CleanArgs {
     fn judge(&self, marked: Marked) -> Item {
         let stays = match (marked.owner, marked.age) {
             (Owner::Ended, _) => None,
-            (Owner::Us | Owner::Running, _) => Some("its run goes on".to_owned()),
+            (Owner::Us | Owner::Running, _) => Some("its run is still active".to_owned()),
             (Owner::Elsewhere | Owner::Unknown, Some(age)) if age >= self.older_than => None,
             (Owner::Elsewhere | Owner::Unknown, Some(_)) => {
                 Some(format!("younger than {} (--older-than)", span(self.older_than)))
@@ -138,7 +139,8 @@ fn list(target: &dyn Target, items: &[Item]) -> String {
     let mut text = format!("On {}:\n", target.info());
     for Item { marked, stays, .. } in items {
         let age = marked.age.map(|age| format!(", {} old", span(age))).unwrap_or_default();
-        let verdict = stays.as_ref().map_or("can go".to_owned(), |why| format!("stays: {why}"));
+        let verdict =
+            stays.as_ref().map_or("can be dropped".to_owned(), |why| format!("stays: {why}"));
         let (kind, owner) = (marked.kind.name(), owner_told(marked.owner));
         text += &format!("  {kind} {} ({owner}{age}): {verdict}\n", marked.name);
     }
@@ -192,10 +194,10 @@ const fn owner_word(owner: Owner) -> &'static str {
 
 const fn owner_told(owner: Owner) -> &'static str {
     match owner {
-        Owner::Us | Owner::Running => "of a run that goes on",
+        Owner::Us | Owner::Running => "of a run that is still active",
         Owner::Ended => "of a run that has ended",
-        Owner::Elsewhere => "of another machine, or from before a reboot",
-        Owner::Unknown => "of an earlier release",
+        Owner::Elsewhere => "from another machine, or from before a reboot",
+        Owner::Unknown => "from an earlier release",
     }
 }
 

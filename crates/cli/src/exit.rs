@@ -13,7 +13,7 @@ use anchorite_stage::StageError;
 pub enum Exit {
     /// Done, nothing new.
     Fine = 0,
-    /// Something broke a promise that is no known issue.
+    /// A promise was broken, and it is not a known issue.
     Violation = 1,
     /// Usage error or bad input.
     BadInput = 2,
@@ -21,7 +21,7 @@ pub enum Exit {
     Target = 3,
     /// Nothing could be judged.
     NothingJudged = 4,
-    /// The disk is full: what was found could not be written down.
+    /// The disk is full: results could not be written.
     DiskFull = 5,
     /// Ctrl-C or SIGTERM; everything was cleaned up.
     Interrupted = 130,
@@ -38,7 +38,7 @@ impl From<Exit> for ExitCode {
 #[error("{0}")]
 pub struct BadInput(pub String);
 
-/// The message with its causes. Some messages end with their cause already; then it is not said again.
+/// The message with its causes. A cause that the message already ends with is not repeated.
 pub fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -51,7 +51,7 @@ pub fn told(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether a write failed because there is no room: a full disk, a quota, or a limit on the size of files.
+/// Whether a write failed for lack of space: a full disk, a quota, or a file size limit.
 pub fn is_disk_full(error: &io::Error) -> bool {
     let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
     full.contains(&error.kind())

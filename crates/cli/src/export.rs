@@ -1,8 +1,8 @@
-//! `anchorite export`: a case, a spec or a finding as a script in somebody else's dialect.
+//! `anchorite export`: a case, a spec or a finding as a script for another tool.
 //!
-//! Idea: a finding carries its run, so its script knows what blocked. A `.case` or `.spec` file does not; with
-//! `--on` it is run first, once, and the script follows what happened; without, the script says that nobody
-//! has looked, and its mtr form lets every statement run on its own.
+//! Idea: a finding contains its run, so its script knows what blocked. A `.case` or `.spec` file does not; with `--on`
+//! it is first run once, and the script follows what happened. Otherwise the script says that it has not been run, and
+//! its mtr form lets every statement run on its own.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,11 +29,11 @@ Forms:
   sql       SQL with a comment above each statement: which terminal, and where it waits
   mtr       a test for MariaDB's and MySQL's mtr and mysqltest
   spec      a spec for PostgreSQL's isolationtester
-  comments  a .case file with remarks about what blocked (`/* t1 */ …`)
-  svg       a picture of what happened, a lane per session; a file needs --on for it
+  comments  a .case file (`/* t1 */ …`) with remarks about what blocked
+  svg       a picture of what happened, with a lane per session; for a .case or .spec file it needs --on
 
-A finding knows what blocked. A .case or .spec file is run first where --on says; without --on the script is
-written in submitted order, and mtr sends every statement without waiting for its answer.
+A finding knows what blocked. A .case or .spec file is first run on the target of --on; without --on the script is
+written in submission order, and mtr sends every statement without waiting for its answer.
 
 Examples:
   anchorite export cases/bugs/MDEV-27992.case --to sql
@@ -45,10 +45,10 @@ pub struct ExportArgs {
     /// The form: sql, mtr, spec, comments or svg
     #[arg(long = "to", value_name = "FORM")]
     to: Form,
-    /// Run it there first, so that the script follows what really blocks
+    /// Run it on this target first, so that the script follows what really blocks
     #[arg(long = "on", value_name = "TARGET")]
     on: Option<String>,
-    /// The level to run at with --on: ru, rc, rr, si or ser; default: what the file says
+    /// The level to run at with --on: ru, rc, rr, si or ser; default: that of the file
     #[arg(long = "level", value_name = "LEVEL", requires = "on")]
     level: Option<LevelChoice>,
     /// Which permutation of a .spec file, counted from 1
@@ -76,7 +76,7 @@ pub fn run(arguments: &ExportArgs) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-/// What the file holds.
+/// The contents of the file.
 enum Subject {
     Case(Box<Case>),
     Finding(Box<Finding>),
@@ -90,7 +90,7 @@ impl Subject {
         }
     }
 
-    /// The level that a finding showed at; a case says its own.
+    /// The level at which a finding showed; a case states its own.
     fn level(&self) -> Option<Level> {
         match self {
             Self::Case(_) => None,
@@ -108,7 +108,7 @@ fn subject(arguments: &ExportArgs) -> Result<Subject, BadInput> {
     Ok(Subject::Case(Box::new(case)))
 }
 
-/// The case that is meant, of those that the file holds.
+/// The requested case among those in the file.
 fn one_of(path: &Path, mut cases: Vec<Case>, asked: Option<usize>) -> Result<Case, BadInput> {
     let (name, count) = (path.display(), cases.len());
     match asked {

@@ -1,4 +1,4 @@
-//! Reading cases, specs and findings: a bad file is told with its name, line and what was expected.
+//! Reading cases, specs and findings: a bad file is reported with its name, line and what was expected.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Script {
     }
 }
 
-/// The files that are named, and in place of each folder the `.case` and `.spec` files below it, by name.
+/// The named files, with each folder replaced by the `.case` and `.spec` files below it, sorted by name.
 pub fn collect(
     paths: &[PathBuf],
     is_wanted: &dyn Fn(&str) -> bool,
@@ -67,7 +67,7 @@ fn below(
     Ok(())
 }
 
-/// Reads a file by its ending.
+/// Reads a file according to its extension.
 pub fn read(path: &Path) -> Result<Script, BadInput> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -106,7 +106,7 @@ pub fn finding_at(path: &Path) -> Result<Option<Finding>, BadInput> {
     }
 }
 
-/// A folder that is no finding's may be the one that holds them.
+/// A folder that is not a finding may be the one that holds them.
 fn no_finding_in(folder: &Path) -> BadInput {
     let inside = |folder: &Path| {
         let entries = std::fs::read_dir(folder).ok()?.flatten();
@@ -117,7 +117,7 @@ fn no_finding_in(folder: &Path) -> BadInput {
     BadInput(match example {
         Some(finding) => {
             format!(
-                "{name}: holds several findings; name one of them, for instance {}",
+                "{name}: contains several findings; name one of them, for instance {}",
                 finding.display()
             )
         }
@@ -125,7 +125,7 @@ fn no_finding_in(folder: &Path) -> BadInput {
     })
 }
 
-/// Reads a `finding.json`: what the store writes beside it (the version of its layout) is passed over.
+/// Reads a `finding.json`, ignoring what the store adds to it (the version of its layout).
 pub fn finding_file(path: &Path) -> Result<Finding, BadInput> {
     let name = path.display();
     let text =

@@ -1,8 +1,8 @@
 //! Ctrl-C, SIGTERM and SIGHUP in commands that run cases.
 //!
-//! While a case runs, the first signal only raises a flag: the stage sees it, sessions are closed, our
-//! schemas dropped and private servers stopped on the ordinary way out. At any other time (a server is
-//! being fetched or started), and at a second signal, everything is stopped and removed at once.
+//! While a case runs, the first signal only sets a flag: the stage sees it, and sessions are closed, our schemas
+//! dropped and private servers stopped as in a normal exit. At any other time (while a server is being fetched or
+//! started), and at a second signal, everything is stopped and removed at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use signal_hook::iterator::Signals;
 /// Tells running cases to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
-    /// Raised by the first signal; the stage looks at it.
+    /// Set by the first signal; the stage checks it.
     pub flag: Arc<AtomicBool>,
     attended: Arc<AtomicBool>,
 }
@@ -38,7 +38,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Runs something that looks at the flag itself.
+    /// Runs something that checks the flag itself.
     pub fn attend<T>(&self, work: impl FnOnce() -> T) -> T {
         self.attended.store(true, Ordering::SeqCst);
         let result = work();

@@ -1,13 +1,13 @@
-//! What runs that were killed, or that lost their server, have left on a target: removed by the next command there.
+//! What killed runs, or runs that lost their server, left on a target: the next command there removes it.
 //!
-//! Only what carries our mark is looked at, and only what belongs to a process that has ended beyond doubt is removed
-//! without being asked. Everything else is for `anchorite clean`.
+//! Only what carries our mark is considered, and only what belongs to a process that has certainly ended is removed
+//! automatically. Everything else is left to `anchorite clean`.
 
 use anchorite_drivers::{Marked, Owner, Target};
 
 use crate::output::tell;
 
-/// What became of leftovers.
+/// What happened to the leftovers.
 #[derive(Debug, Default)]
 pub struct Swept {
     /// Those that were removed.
@@ -24,7 +24,7 @@ impl Swept {
     }
 }
 
-/// Removes everything with our mark whose owner is as wanted. A server that cannot be asked has nothing to tell.
+/// Removes everything with our mark for which `is_wanted` holds. A server that cannot be asked has no leftovers.
 pub fn sweep(target: &dyn Target, is_wanted: impl Fn(&Marked) -> bool) -> Swept {
     let mut swept = Swept::default();
     for marked in target.marked().unwrap_or_default().into_iter().filter(is_wanted) {
@@ -45,7 +45,7 @@ pub fn sweep_ended(target: &dyn Target) {
     if let Some((marked, error)) = swept.left.first() {
         let (count, name) = (swept.left.len(), &marked.name);
         tell(&format!(
-            "{count} that earlier runs left could not be removed, such as {name}: {error}"
+            "leftovers of earlier runs could not be removed ({count}), such as {name}: {error}"
         ));
     }
 }

@@ -9,7 +9,7 @@ use anchorite_model::level::UnknownLevel;
 /// One `--level` argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LevelChoice {
-    /// What the target runs at when nobody says anything.
+    /// The target's own default.
     Default,
     /// Every level that the target has.
     All,
@@ -29,8 +29,8 @@ impl FromStr for LevelChoice {
     }
 }
 
-/// The levels to set, in order; `None` = leave what the case or the target says. A level that the target does not
-/// have is a mistake of the command line: it is told before anything runs.
+/// The levels to set, in order; `None` = keep that of the case or the target. A level that the target does not have is
+/// a usage error, reported before anything runs.
 pub fn chosen(
     choices: &[LevelChoice],
     target: &dyn Target,

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use signal_hook::consts::SIGXFSZ;
 
-use self::output::{Colour, Manners, behave};
+use self::output::{Colour, OutputMode, set_mode};
 
 /// Finds out whether a SQL database keeps the isolation that it promises.
 #[derive(Debug, Parser)]
@@ -39,10 +39,10 @@ use self::output::{Colour, Manners, behave};
 Example:
   anchorite hunt --time 10s")]
 struct Cli {
-    /// Only results: no progress and no remarks on standard error
+    /// Print only results: no progress or remarks on standard error
     #[arg(long, global = true)]
     quiet: bool,
-    /// When to colour
+    /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
     color: Colour,
     #[command(subcommand)]
@@ -61,9 +61,9 @@ enum Command {
     Report(report::ReportArgs),
     /// Write a case or a finding as a script: SQL for terminals, mtr, isolationtester, comments
     Export(export::ExportArgs),
-    /// Generate cases, run and judge them, until something is found or the time is over
+    /// Generate, run and judge cases until the budget is used up
     Hunt(hunt::HuntArgs),
-    /// Plant faults on purpose and count which of them the oracles find
+    /// Plant faults and count how many of them the oracles find
     Selftest(selftest::SelfTestArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
@@ -71,7 +71,7 @@ enum Command {
     Clean(clean::CleanArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
     Check(check::CheckArgs),
-    /// Print the script that completes this command's arguments in a shell
+    /// Print a completion script for a shell
     Completions(pages::CompletionArgs),
     /// Print or write the manual pages
     Man(pages::ManArgs),
@@ -83,8 +83,8 @@ fn main() -> ExitCode {
     }
     let matches = Cli::command().color(colour_of_help()).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    behave(Manners { quiet: cli.quiet, colour: cli.color });
-    // A write beyond the size that files may have (`ulimit -f`) shall be an error like a full disk, not the end.
+    set_mode(OutputMode { quiet: cli.quiet, colour: cli.color });
+    // A write beyond the file size limit (`ulimit -f`) must be an error, like a full disk, not end the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let result = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
@@ -103,7 +103,7 @@ fn main() -> ExitCode {
     result.unwrap_or_else(|error| output::report(&error))
 }
 
-/// What `--color` says, for help and complaints: those are printed before the command line is read to its end.
+/// The value of `--color`, for help and usage errors, which are printed before the command line is fully parsed.
 fn colour_of_help() -> ColorChoice {
     let words: Vec<String> = std::env::args().collect();
     let said = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--color") {

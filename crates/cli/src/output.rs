@@ -1,9 +1,9 @@
-//! Where the command prints: results on standard output, everything else on standard error.
+//! All printing of the command: results on standard output, everything else on standard error.
 //!
-//! Idea: `--quiet` and `--color` are said once, for the whole command, so they are kept here and every other file only
-//! prints, tells or complains. A *remark* (progress, advice, what was skipped) vanishes with `--quiet`; a *complaint*
-//! says why the exit code is not 0, and always shows.
-//! Source: the conventions of NO_COLOR (no-color.org) and of CLICOLOR and CLICOLOR_FORCE (bixense.com/clicolors).
+//! Idea: `--quiet` and `--color` apply to the whole command, so they are kept here and every other file just calls
+//! `print`, `tell` or `complain`. A *remark* (progress, advice, what was skipped) is suppressed by `--quiet`; a
+//! *complaint* says why the exit code is not 0, and is always shown. Source: the conventions of NO_COLOR (no-color.org)
+//! and of CLICOLOR and CLICOLOR_FORCE (bixense.com/clicolors).
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -16,43 +16,43 @@ use indicatif::ProgressDrawTarget;
 
 use crate::exit::{self, Exit};
 
-/// Columns where standard output is no terminal and `COLUMNS` says nothing.
+/// Columns if standard output is not a terminal and `COLUMNS` is not set.
 const DEFAULT_WIDTH: usize = 120;
 
-/// What `--color` says.
+/// The value of `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR or CLICOLOR=0 is set; CLICOLOR_FORCE=1 also elsewhere
+    /// On a terminal, unless NO_COLOR or CLICOLOR=0 is set; elsewhere only with CLICOLOR_FORCE=1
     #[default]
     Auto,
-    /// Everywhere
+    /// Always
     Always,
-    /// Nowhere
+    /// Never
     Never,
 }
 
-/// How the command behaves towards its user.
+/// What to print, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Manners {
-    /// Only results and complaints.
+pub struct OutputMode {
+    /// Print only results and complaints.
     pub quiet: bool,
-    /// Whether to colour.
+    /// When to use colour.
     pub colour: Colour,
 }
 
-static MANNERS: OnceLock<Manners> = OnceLock::new();
+static MODE: OnceLock<OutputMode> = OnceLock::new();
 
-/// Says once how to behave.
-pub fn behave(manners: Manners) {
-    // The first one counts; there is only one command line.
-    let _ = MANNERS.set(manners);
+/// Sets the mode, once per command.
+pub fn set_mode(mode: OutputMode) {
+    // Only the first call counts; there is only one command line.
+    let _ = MODE.set(mode);
 }
 
-fn manners() -> Manners {
-    MANNERS.get().copied().unwrap_or_default()
+fn mode() -> OutputMode {
+    MODE.get().copied().unwrap_or_default()
 }
 
-/// Prints results. A reader that has gone away (`| head`) ends the command quietly; a full disk is told.
+/// Prints results. If the reader has gone away (`| head`), the command ends silently; a full disk is reported.
 pub fn print(text: &str) {
     let mut out = io::stdout().lock();
     let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };
@@ -68,7 +68,7 @@ pub fn print(text: &str) {
 
 /// A remark on standard error; not with `--quiet`.
 pub fn tell(text: &str) {
-    if !manners().quiet {
+    if !mode().quiet {
         complain(text);
     }
 }
@@ -92,13 +92,13 @@ pub fn complain(text: &str) {
 
 /// Where progress is drawn: standard error, if that is a terminal; nowhere with `--quiet`.
 pub fn progress_target() -> ProgressDrawTarget {
-    match manners().quiet {
+    match mode().quiet {
         true => ProgressDrawTarget::hidden(),
         false => ProgressDrawTarget::stderr(),
     }
 }
 
-/// Width, colour and line characters that suit where standard output goes.
+/// Width, colour and line characters that suit standard output.
 pub fn text_options() -> TextOptions {
     let terminal = io::stdout().is_terminal();
     let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -114,7 +114,7 @@ pub fn text_options() -> TextOptions {
 
 /// Whether to colour what goes to this stream.
 pub fn is_coloured(stream: &impl IsTerminal) -> bool {
-    wants_colour(manners().colour, stream.is_terminal(), |name| std::env::var_os(name))
+    wants_colour(mode().colour, stream.is_terminal(), |name| std::env::var_os(name))
 }
 
 fn wants_colour(

@@ -1,6 +1,6 @@
 //! `anchorite completions` and `anchorite man`: what a shell and `man` need to know about the command.
 //!
-//! Idea: both are made from the same description as `--help`, by the program itself, so they always fit its version.
+//! Idea: the program itself generates both from the same description as `--help`, so they always match its version.
 //! Source: `clap_complete` and `clap_mangen`.
 
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ Examples:
   anchorite man > anchorite.1
   anchorite man man1")]
 pub struct ManArgs {
-    /// Write a page for every command into this folder; without it the first page is printed
+    /// Write a page for every command into this folder; default: print the main page
     folder: Option<PathBuf>,
 }
 

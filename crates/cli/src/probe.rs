@@ -1,10 +1,8 @@
 //! `anchorite probe`: the classic anomaly table, claimed against observed.
 //!
-//! Idea and source: Martin Kleppmann's Hermitage, run instead of written down. The cases are built
-//! into the command, so that it needs no files. They run one after the other, each on a schema of
-//! its own, at every level that was asked for.
-//! Blind spot: one run per case and level. The stage makes runs repeatable, so a second one would
-//! say the same.
+//! Idea and source: Martin Kleppmann's Hermitage, executed automatically. The cases are built into the command, so it
+//! needs no files. They run one after the other, each in its own schema, at every requested level. Blind spot: one run
+//! per case and level. The stage makes runs repeatable, so a second run would give the same result.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,7 +27,7 @@ use crate::targets::{self, OpenTarget};
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit code 1 means: something that is claimed as prevented was observed.
+Exit code 1 means that something claimed as prevented was observed.
 
 Examples:
   anchorite probe
@@ -43,14 +41,14 @@ pub struct ProbeArgs {
     /// ru, rc, rr, si, ser, default or all; repeatable; default: all that the target has
     #[arg(long = "level", value_name = "LEVEL")]
     level: Vec<LevelChoice>,
-    /// How to show it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
     login: LoginArgs,
 }
 
-/// What the table is shown as.
+/// Output formats of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -75,7 +73,7 @@ pub fn run(arguments: &ProbeArgs) -> anyhow::Result<ExitCode> {
         let prober = Prober { target: open.target.as_ref(), cases: &cases, interrupt: flag };
         interrupt.attend(|| prober.probe(&arguments.level, &mut probes))
     });
-    // What was probed before a failure is shown all the same.
+    // What was probed before a failure is still shown.
     if !probes.is_empty() || arguments.format == Format::Json {
         show(arguments.format, &probes);
     }
@@ -112,7 +110,7 @@ struct Prober<'a> {
 }
 
 impl Prober<'_> {
-    /// Adds what was probed; also where that ends in an error.
+    /// Adds what was probed, even if an error ends it.
     fn probe(&self, choices: &[LevelChoice], probes: &mut Vec<Probe>) -> anyhow::Result<()> {
         let default = self.default_level()?;
         let mut levels: Vec<Option<Level>> = Vec::new();
@@ -159,7 +157,7 @@ impl Prober<'_> {
         let lock_wait = Limits::default().lock_wait;
         let options = SessionOptions { name: "default".to_owned(), level: None, lock_wait };
         let words = schema.open(&options)?.level_read_back;
-        // Behind the level some targets tell more about it: `serializable (rollback journal)`.
+        // Some targets add details after the level: `serializable (rollback journal)`.
         let level = words.split(" (").next().unwrap_or_default().parse().ok();
         Ok(level.filter(|level| self.target.levels().contains(level)))
     }
@@ -205,7 +203,7 @@ impl Prober<'_> {
     }
 }
 
-/// What the sessions' levels are in the server's words: one text, as all asked for the same.
+/// The sessions' levels in the server's words: one text, because all asked for the same.
 fn levels_read_back(run: &Run) -> String {
     let mut words: Vec<&str> = Vec::new();
     for session in &run.sessions {
@@ -216,7 +214,7 @@ fn levels_read_back(run: &Run) -> String {
     words.join(" / ")
 }
 
-/// A bar on standard error; none where that is no terminal.
+/// A bar on standard error; none if that is not a terminal.
 fn progress(target: &TargetInfo, steps: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg}");
     let bar = ProgressBar::with_draw_target(Some(steps as u64), output::progress_target());

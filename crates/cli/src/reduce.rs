@@ -38,11 +38,11 @@ pub struct ReduceArgs {
     /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
     on: String,
-    /// ru, rc, rr, si, ser or default; default: what the case or the finding says
+    /// ru, rc, rr, si, ser or default; default: that of the case or the finding
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelChoice>,
-    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Who judges"),
-          long_help = oracles::long_help("Who judges"))]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Which oracles judge"),
+          long_help = oracles::long_help("Which oracles judge"))]
     oracle: Vec<OracleChoice>,
     /// Count documented exceptions as violations
     #[arg(long)]
@@ -119,7 +119,7 @@ fn reduce(
     };
     let oracles = oracles::chosen(&arguments.oracle);
     let claims = Claims::for_target(target.info());
-    // A finding that rests on an exception was found strictly, so that is how it is looked for.
+    // A finding that is a documented exception was found with `--strict`, so it is searched for in the same way.
     let excepted = subject.signature.as_ref().is_some_and(|found| found.exception.is_some());
     let examiner = Examiner { claims, oracles: &oracles, strict: arguments.strict || excepted };
     let mut fast = Arena::new(target, options.clone())?;
@@ -153,7 +153,7 @@ fn reduce(
         Investigation::Flaky(confirmed) => {
             let (shown, runs) = (confirmed.shown, confirmed.runs);
             complain(&format!(
-                "flaky: it came out {shown} of {runs} times, so it cannot be reduced"
+                "flaky: it occurred in {shown} of {runs} runs, so it cannot be reduced"
             ));
             Ok(Exit::NothingJudged.into())
         }

@@ -1,7 +1,7 @@
 //! `anchorite report`: the findings of a folder on one page.
 //!
-//! Idea: the folder that a hunt leaves (`--out DIR`) is read as it lies: `findings/*/finding.json`, and the
-//! summary beside them if there is one. A finding that cannot be read is told, and does not hide the others.
+//! Idea: the folder that a hunt writes (`--out DIR`) is read as it is: `findings/*/finding.json`, and the summary
+//! beside them if there is one. A finding that cannot be read is reported and does not hide the others.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -63,8 +63,8 @@ pub fn run(arguments: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-/// The findings that can be read, with their files: the new ones first, then those that more oracles see, else in the
-/// order of their names.
+/// The findings that can be read, with their files: new ones first, then those that more oracles see, otherwise sorted
+/// by name.
 fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
     let place = folder.join("findings");
     let failed = |error: std::io::Error| {
@@ -90,14 +90,14 @@ fn findings(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Finding>), BadInput> {
     Ok(read.into_iter().unzip())
 }
 
-/// How many suspects nobody has looked at yet.
+/// How many suspects have not been examined yet.
 fn waiting(folder: &Path) -> u64 {
     let suspects = std::fs::read_dir(folder.join("suspects")).into_iter().flatten().flatten();
     let is_one = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "json");
     suspects.map(|entry| entry.path()).filter(is_one).count() as u64
 }
 
-/// The hunt's numbers, where it wrote them down.
+/// The hunt's numbers, if it wrote them.
 fn summary(folder: &Path) -> Result<Option<HuntSummary>, BadInput> {
     let path = folder.join("summary.json");
     if !path.exists() {

@@ -1,4 +1,4 @@
-//! `anchorite selftest`: would the oracles notice? Planted faults, and honest runs.
+//! `anchorite selftest`: would the oracles notice a fault? Runs with planted faults, and honest runs.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::targets::{self, OpenTarget};
 /// Arguments of `selftest`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit code 1 means: an oracle complained about an honest run, or never found a fault that it should see.
+Exit code 1 means that an oracle raised a false alarm, or never found a fault that it should see.
 
 Examples:
   anchorite selftest
@@ -37,8 +37,8 @@ pub struct SelfTestArgs {
     /// ru, rc, rr, si, ser, default or all; repeatable
     #[arg(long = "level", value_name = "LEVEL")]
     level: Vec<LevelChoice>,
-    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Whose eyes are tested"),
-          long_help = oracles::long_help("Whose eyes are tested"))]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Which oracles to test"),
+          long_help = oracles::long_help("Which oracles to test"))]
     oracle: Vec<OracleChoice>,
     /// Generated cases for the honest runs, and for each sabotage
     #[arg(long, value_name = "N", default_value_t = 1000)]
@@ -52,14 +52,14 @@ pub struct SelfTestArgs {
     /// Faults to plant at the same time; default: two per processor
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// How to show it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
     login: LoginArgs,
 }
 
-/// What the matrix is shown as.
+/// Output formats of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -81,7 +81,7 @@ pub fn run(arguments: &SelfTestArgs) -> anyhow::Result<ExitCode> {
         let open = OpenTarget::open(on, &login)?;
         interrupt.attend(|| test(arguments, &oracles, &open, &interrupt, &mut findings))
     });
-    // What was tested before a failure is shown all the same.
+    // What was tested before a failure is still shown.
     if arguments.format == Format::Json {
         output::print(&selftest_text::json(&findings, arguments.seed));
     } else if !findings.is_empty() {
@@ -138,7 +138,7 @@ fn exit_of(findings: &[Findings]) -> Exit {
     }
 }
 
-/// A bar on standard error; none where that is no terminal.
+/// A bar on standard error; none if that is not a terminal.
 fn progress(target: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} runs, {msg}");
     let bar = ProgressBar::with_draw_target(Some(0), output::progress_target());

@@ -122,7 +122,7 @@ fn row(line: &Planted) -> String {
     format!("  {:<20}  {share:>13}  {recall:>6}  {first:>13}  {blind}{sentence}", line.sabotage)
 }
 
-/// What it means, in a sentence.
+/// The outcome, in a sentence.
 fn verdict(honest: &Honest, declared: &[&Planted]) -> String {
     let names = |wanted: &dyn Fn(&Planted) -> bool| -> Vec<&str> {
         let lines = declared.iter().filter(|line| wanted(line));

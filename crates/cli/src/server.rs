@@ -1,7 +1,7 @@
 //! `anchorite server start|list|stop|versions`: the test bed.
 //!
-//! A server that is started without `--keep` lives until Ctrl-C (or SIGTERM, or SIGHUP); the end of
-//! standard input is no reason to stop. Progress goes to standard error, the answer to standard output.
+//! A server that is started without `--keep` runs until Ctrl-C (or SIGTERM, or SIGHUP); the end of standard input does
+//! not stop it. Progress goes to standard error, the result to standard output.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ use crate::output::{complain, is_coloured, print, progress_target, tell};
 use crate::server_output::{Format, print_json, running, table};
 use crate::versions;
 
-/// How long one wait for the end of a server lasts before its end is looked for again.
+/// How long one wait for a server to end lasts before the next begins.
 const WAIT_SLICE: Duration = Duration::from_secs(3600);
 
 /// Arguments of `anchorite server`.
@@ -44,13 +44,13 @@ enum ServerCommand {
     /// Start a private throw-away server on a free loopback port
     #[command(after_help = "Example: anchorite server start postgres@15")]
     Start(StartArgs),
-    /// List the servers that were started with --keep and run
+    /// List the running servers that were started with --keep
     #[command(after_help = "Example: anchorite server list --format json")]
     List(FormatArgs),
     /// Stop servers that were started with --keep and remove their folders
     #[command(after_help = "Example: anchorite server stop --all")]
     Stop(StopArgs),
-    /// Say which servers can be had on this machine, and which need no download
+    /// List the servers that are available on this machine, and which need no download
     #[command(after_help = "Example: anchorite server versions")]
     Versions(FormatArgs),
 }
@@ -59,13 +59,13 @@ enum ServerCommand {
 struct StartArgs {
     /// The server: mariadb, mysql, postgres, tidb or cockroach, with an optional version (postgres@15)
     target: String,
-    /// Let it run after this command; `anchorite server stop` ends it
+    /// Leave it running after this command; `anchorite server stop` stops it
     #[arg(long)]
     keep: bool,
     /// Use this server program instead of looking for one
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
-    /// A further argument for the server program, after ours (repeatable)
+    /// An extra argument for the server program, after ours; repeatable
     #[arg(long = "arg", value_name = "X", allow_hyphen_values = true)]
     extra: Vec<String>,
     #[command(flatten)]
@@ -84,7 +84,7 @@ struct StopArgs {
 
 #[derive(Debug, Clone, Copy, Args)]
 struct FormatArgs {
-    /// How to print the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -106,7 +106,7 @@ pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// The exit code for a server that could not be had.
+/// The exit code for a server that is not available.
 pub fn exit_of(error: &Error) -> Exit {
     match error {
         Error::Interrupted => Exit::Interrupted,
@@ -115,8 +115,8 @@ pub fn exit_of(error: &Error) -> Exit {
     }
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP end every throw-away server and everything half-made, so that
-/// whoever waits for a download or for a server gets [`Error::Interrupted`]. Further calls change nothing.
+/// From now on SIGINT, SIGTERM and SIGHUP end every throw-away server and discard everything half-made, so that a
+/// pending download or start gets [`Error::Interrupted`]. Further calls have no effect.
 pub fn stop_servers_on_signals() -> anyhow::Result<()> {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     if INSTALLED.set(()).is_err() {
@@ -128,7 +128,7 @@ pub fn stop_servers_on_signals() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A server is ready when somebody can log in. Looking at its greeting first is cheap and fails fast.
+/// A server is ready when it accepts a login. Looking at its greeting first is cheap and fails fast.
 pub fn ready(endpoint: &Endpoint) -> Result<String, String> {
     handshake::greets(endpoint)?;
     let url = endpoint.url();
@@ -152,7 +152,7 @@ fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
         match args.format.format {
             Format::Json => print_json(vec![of_kept(&kept)]),
             Format::Text => print(&format!(
-                "{} {} runs.\n{}stop:    anchorite server stop {}\n",
+                "{} {} is running.\n{}stop:    anchorite server stop {}\n",
                 kept.target,
                 kept.version,
                 how_to_connect(request.product, &kept.url, kept.port, &kept.folder),
@@ -166,7 +166,7 @@ fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     match args.format.format {
         Format::Json => print_json(vec![of_running(&request, &server)]),
         Format::Text => print(&format!(
-            "{request} {} runs.\n{}Ctrl-C stops it and removes the folder.\n",
+            "{request} {} is running.\n{}Ctrl-C stops it and removes the folder.\n",
             server.version,
             how_to_connect(request.product, &server.url(), server.endpoint.port, server.folder()),
         )),
@@ -177,7 +177,7 @@ fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
         return Ok(Exit::Fine.into());
     }
     let server = request.to_string();
-    Err(Error::Start { server, reason: "it has ended by itself".to_owned(), log }.into())
+    Err(Error::Start { server, reason: "it exited by itself".to_owned(), log }.into())
 }
 
 fn how_to_connect(product: Product, url: &str, port: u16, folder: &Path) -> String {
@@ -194,7 +194,7 @@ fn run_list(format: Format) -> anyhow::Result<ExitCode> {
     let kept = kept_servers()?;
     match format {
         Format::Json => print_json(kept.iter().map(of_kept).collect()),
-        Format::Text if kept.is_empty() => print("no server is kept\n"),
+        Format::Text if kept.is_empty() => print("no kept servers\n"),
         Format::Text => {
             let rows = kept.iter().map(|server| {
                 let version = format!("{} ({})", server.version, server.source);
@@ -236,7 +236,7 @@ pub struct Spinner {
 }
 
 impl Spinner {
-    /// Begins to turn.
+    /// Starts the spinner.
     pub fn new() -> Self {
         let bar = ProgressBar::new_spinner();
         bar.set_draw_target(progress_target());
@@ -251,7 +251,7 @@ impl Spinner {
         Self { bar }
     }
 
-    /// Vanishes.
+    /// Removes the spinner.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! `--on`: from a text to something that runs.
+//! `--on`: from a text to an open target.
 
 use anchorite_drivers::postgres::Postgres;
 use anchorite_drivers::{Address, Target};

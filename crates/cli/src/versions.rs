@@ -1,7 +1,7 @@
-//! `anchorite server versions`: what can be had on this machine, and what is missing for the rest.
+//! `anchorite server versions`: what is available on this machine, and what is missing for the rest.
 //!
-//! Idea: nobody outside is asked, so the exact version of what has yet to be fetched is often unknown; then the series
-//! is told in words, and `null` in JSON. JSON lists only what can be had.
+//! Idea: no remote source is asked, so the exact version of what has yet to be fetched is often unknown; then the text
+//! names the series, and JSON has `null`. JSON lists only what is available.
 
 use std::process::ExitCode;
 
@@ -33,7 +33,7 @@ pub fn run(format: Format) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-/// The version, or which one will come: only the source knows its number.
+/// The version, or a description of it where only the source knows its number.
 fn version(offer: &Offer) -> String {
     match (&offer.version, offer.target.split_once('@')) {
         (Some(version), _) => version.clone(),
@@ -42,14 +42,16 @@ fn version(offer: &Offer) -> String {
     }
 }
 
-/// The products that cannot be had on this machine, each with what is missing.
+/// The products that are not available on this machine, each with what is missing.
 fn not_here(offers: &[Offer]) -> String {
     let products = Product::ALL.into_iter().filter(|product| *product != Product::Sqlite);
     let is_had = |product: &Product| {
         offers.iter().any(|offer| offer.target.split('@').next() == Some(product.name()))
     };
     let missing = products.filter(|product| !is_had(product));
-    missing.map(|product| format!("\n{product} is not here: {}\n", needed_for(product))).collect()
+    missing
+        .map(|product| format!("\n{product} is not available: {}\n", needed_for(product)))
+        .collect()
 }
 
 fn of_offer(offer: &Offer, kept: &[Kept]) -> Value {
@@ -88,6 +90,9 @@ mod tests {
         assert_eq!(version(&offer("mariadb", None)), "newest");
         assert_eq!(version(&offer("mariadb@10.11", Some("10.11.19"))), "10.11.19");
         let told = not_here(&[offer("mariadb@10.11", None)]);
-        assert!(told.contains("cockroach is not here: ") && !told.contains("mariadb is not here"));
+        assert!(
+            told.contains("cockroach is not available: ")
+                && !told.contains("mariadb is not available")
+        );
     }
 }

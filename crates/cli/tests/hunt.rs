@@ -151,7 +151,7 @@ fn an_interrupted_hunt_ends_with_its_summary_and_can_be_resumed() {
         text.contains("Ended early: it was interrupted") && text.ends_with("seed 3\n"),
         "{text}"
     );
-    let hint = "to go on: anchorite hunt --out out --resume";
+    let hint = "to continue: anchorite hunt --out out --resume";
     assert!(stderr(&output).contains(hint), "{}", stderr(&output));
     let output =
         run(folder.path(), &["--out", "out", "--resume", "--cases", "40", "--format", "json"]);
@@ -240,14 +240,14 @@ fn mistakes_are_told_with_exit_code_2() {
     let begun = run(folder.path(), &["--cases", "4", "--seed", "1", "--out", "out"]);
     assert_eq!(begun.status.code(), Some(0), "{}", stderr(&begun));
     let mistakes: [(&[&str], &str); 9] = [
-        (&["--out", "out", "--cases", "4"], "already holds a campaign"),
+        (&["--out", "out", "--cases", "4"], "already contains a campaign"),
         (&["--out", "out", "--resume", "--seed", "2"], "--seed 1, and the command line says 2"),
         (&["--out", "out", "--resume", "--on", "sqlite:wal"], "--on sqlite, and the command line"),
         (
             &["--out", "out", "--resume", "--strict"],
             "--strict false, and the command line says true",
         ),
-        (&["--out", "nowhere", "--resume"], "holds no campaign to resume"),
+        (&["--out", "nowhere", "--resume"], "contains no campaign to resume"),
         (&["--out", "foreign", "--cases", "4"], "thesis.tex"),
         (&["--cases", "4", "--weights", "weights.toml"], "weights.toml:2:"),
         (&["--level", "rc", "--cases", "4"], "has no isolation level 'read committed'"),

@@ -1,10 +1,10 @@
 //! Random WHERE conditions.
 //!
 //! Idea: conditions are typed, so that no row can raise an error while it is tested: a condition may be tested on any
-//! rows in any order. Constants come from rows and from other transactions' statements, whole conditions too, so
-//! that transactions meet.
+//! rows in any order. Constants, and whole conditions, come from rows and from other transactions' statements, so that
+//! transactions conflict.
 
-use crate::scene::Scene;
+use crate::generator::Generator;
 use crate::schema::Column;
 use crate::value::{Kind, Value};
 
@@ -27,15 +27,15 @@ impl Condition {
     }
 }
 
-/// What a condition may be made of.
+/// What a condition may contain.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// So many levels of AND, OR and NOT.
+    /// The most levels of AND, OR and NOT.
     depth: usize,
     has_subqueries: bool,
 }
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// Remembers what a statement touches.
     pub(crate) fn remember(
         &mut self,
@@ -46,7 +46,7 @@ impl Scene<'_> {
         self.touch(table, &condition.sql, &condition.tested, written);
     }
 
-    /// A condition on a table, often one that meets another transaction.
+    /// A condition on a table, often one that conflicts with another transaction.
     pub(crate) fn condition(&mut self, table: usize) -> Condition {
         let weights = &self.grammar.weights.conflict;
         if self.random.percent(weights.same_predicate_percent)
@@ -256,7 +256,7 @@ impl Scene<'_> {
     fn truth_weight(&self, kind: Kind) -> u32 {
         let weight = self.grammar.weights.predicate.truth;
         let as_number = kind.is_number() && self.grammar.has("number-as-condition");
-        // A column of truth values is hardly ever tested otherwise.
+        // Boolean columns are hardly ever tested in other ways.
         if kind == Kind::Bool { weight * 4 } else { weight * u32::from(as_number) }
     }
 

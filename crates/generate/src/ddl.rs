@@ -1,14 +1,14 @@
-//! Random DDL beside transactions, seldom.
+//! Random DDL alongside transactions; rare.
 //!
-//! New columns and indexes get names that nothing else has. Tables that others refer to are not truncated, because some
-//! products refuse that whatever is in them.
+//! New columns and indexes get unique names. Tables that others refer to are not truncated, because some products
+//! refuse that whatever they contain.
 
 use anchorite_model::sql::Dialect;
 
-use crate::scene::Scene;
+use crate::generator::Generator;
 use crate::schema::any_index;
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// A statement that changes a table.
     pub(crate) fn ddl(&mut self, table: usize) -> String {
         let weights = &self.grammar.weights.ddl;

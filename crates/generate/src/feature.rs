@@ -1,12 +1,12 @@
-//! The options of the grammar that may be missing somewhere, each with a probe.
+//! The options of the grammar that a product may lack, each with a probe.
 //!
 //! Idea: the base grammar is plain SQL that every product has. Everything beyond it has a name, a list of the products
-//! that are known to have it (so that cases are right without asking anybody), and a probe: a few
-//! statements that only work where the option exists. Running the probes on a server gives a
-//! [`Support`] that is true for that version, whatever the product calls itself.
+//! that are known to have it (so that cases are correct without asking a server), and a probe: a few statements that
+//! only work where the option exists. Running the probes on a server gives a [`Support`] that is true for that version,
+//! whatever the product calls itself.
 //!
-//! Assumption: an option that a server accepts means the same as everywhere. Where it does not (`||` is OR in MySQL),
-//! it is no option but part of the dialect.
+//! Assumption: an option that a server accepts has the same meaning everywhere. Where it does not (`||` is OR in
+//! MySQL), it is not an option but part of the dialect.
 
 use anchorite_model::{Case, Header, Product, Statement, Step};
 
@@ -244,7 +244,7 @@ pub fn known_support(product: Product) -> Support {
     Support::without(missing.map(|feature| feature.name))
 }
 
-/// What a server rejects, from what became of the probes. Options that were not probed are taken as rejected.
+/// What a server rejects, according to the results of the probes. Options that were not probed count as rejected.
 pub fn learn(outcomes: &[(&Feature, bool)]) -> Support {
     let accepted =
         |feature: &Feature| outcomes.iter().any(|(probed, fine)| *probed == feature && *fine);

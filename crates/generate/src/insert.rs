@@ -1,21 +1,21 @@
 //! Random INSERT and REPLACE statements.
 //!
-//! The rows of one statement must not collide in an order that the server chooses. Rows of VALUES come in their own
-//! order, and each key once. A query gives one row (an aggregate, a whole key), or keys that are distinct already
-//! and shifted by a number that nobody else uses.
+//! The rows of one statement must not collide in an order that the server chooses. Rows of VALUES have a fixed order,
+//! and each key occurs once. A query gives one row (an aggregate, a whole key), or keys that are already distinct,
+//! shifted by a number that no other statement uses.
 
+use crate::generator::Generator;
 use crate::rows;
-use crate::scene::Scene;
 use crate::value::{Kind, Value};
 
-/// How often a fresh key is looked for.
+/// How many times a fresh key is looked for.
 const TRIES: usize = 8;
-/// Fresh keys come from here; rows begin with keys below ten.
+/// Fresh keys are below this; those of initial rows are below ten.
 const KEYS: usize = 16;
-/// Columns that could be left out are named so often.
+/// Percentage of optional columns that are named.
 const NAMED_PERCENT: u32 = 80;
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// An INSERT into a table.
     pub(crate) fn insert(&mut self, table: usize) -> String {
         let weights = &self.grammar.weights.insert;
@@ -44,7 +44,7 @@ impl Scene<'_> {
         sql + &end + &returning
     }
 
-    /// What turns an INSERT into a table with a key into an upsert; empty where there is no such thing.
+    /// The clause that turns an INSERT into a table with a key into an upsert; empty if there is none.
     pub(crate) fn upsert_clause(&mut self, table: usize) -> String {
         if self.grammar.has("on-duplicate-key") {
             let sets = self.upsert_sets(table, "VALUES(", ")");
@@ -85,7 +85,7 @@ impl Scene<'_> {
         self.insert_rows(table, verb, &rows)
     }
 
-    /// These rows; columns that may be missing are left out now and then.
+    /// These rows; optional columns are left out now and then.
     pub(crate) fn insert_rows(&mut self, table: usize, verb: &str, rows: &[Vec<Value>]) -> String {
         let columns = self.named_columns(table);
         let tuples: Vec<String> = rows
@@ -175,7 +175,7 @@ impl Scene<'_> {
         columns
     }
 
-    /// What an upsert does with the row that is there already.
+    /// What an upsert does with the existing row.
     fn upsert_sets(&mut self, table: usize, before: &str, after: &str) -> String {
         let free = self.free_columns(table);
         let Some(column) = self.random.try_pick(&free).copied() else { return String::new() };

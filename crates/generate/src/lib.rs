@@ -1,9 +1,9 @@
 //! From a seed to a case: tables, rows, transactions and a schedule that conflict on purpose.
 //!
-//! Idea: [`case`] is a pure function of a [`Recipe`], a seed and a number. The tables depend on the number's group
-//! only, so that consecutive cases can share them; rows, transactions and schedule depend on the number. Statements
-//! take predicates, columns and values from each other, and a part of the cases is built around shapes that have
-//! shown bugs (`shape`).
+//! Idea: [`case`] is a pure function of a [`Recipe`], a seed and a number. The tables depend only on the number's
+//! group, so that consecutive cases can share them; rows, transactions and schedule depend on the number. Statements
+//! take predicates, columns and values from each other, and some of the cases are built around shapes that have shown
+//! bugs (`shape`).
 //!
 //! Sources: WriteCheck (VLDB 2025, findings 3 to 5: one or two tables, at most 5 rows, 5 transactions of 5
 //! statements are enough, and keys matter), Troc's forced conflicts, TxCheck's grammar.
@@ -17,17 +17,17 @@
 mod condition;
 mod ddl;
 mod feature;
+mod generator;
 mod insert;
-mod play;
 mod random;
 mod rows;
-mod scene;
 mod schedule;
 mod schema;
 mod select;
 mod set;
 mod shape;
 mod support;
+mod transactions;
 mod value;
 mod weights;
 mod write;
@@ -39,17 +39,17 @@ pub use feature::{FEATURES, Feature, known_support, learn};
 pub use support::Support;
 pub use weights::{Weights, WeightsError};
 
+use generator::Generator;
 use random::{Purpose, Random};
-use scene::Scene;
 
-/// What kind of cases are wanted.
+/// What kind of cases to generate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
-    /// For whom they are written.
+    /// The product they are written for.
     pub product: Product,
     /// What the target rejects.
     pub support: Support,
-    /// How often what is chosen.
+    /// How often each option is chosen.
     pub weights: Weights,
 }
 
@@ -59,13 +59,13 @@ impl Recipe {
         Self { product, support: known_support(product), weights: Weights::default() }
     }
 
-    /// So many consecutive numbers share their tables.
+    /// How many consecutive numbers share their tables.
     pub fn group(&self) -> u64 {
         u64::from(self.weights.case.group)
     }
 }
 
-/// Makes the case of this number: the same bytes whenever and wherever the recipe is the same.
+/// Generates the case with this number: always and everywhere the same bytes for the same recipe.
 pub fn case(recipe: &Recipe, seed: u64, number: u64) -> Case {
     let grammar = Grammar::of(recipe);
     let group = number / recipe.group();
@@ -74,7 +74,7 @@ pub fn case(recipe: &Recipe, seed: u64, number: u64) -> Case {
     let ddl = schema.tables.iter().flat_map(|table| table.ddl.iter().cloned());
     let setup: Vec<String> = ddl.chain(rows::inserts(&grammar, &schema, &rows)).collect();
     let random = Random::new(seed, Purpose::Play, number);
-    let (sessions, steps) = play::make(Scene::new(&grammar, &schema, rows, random));
+    let (sessions, steps) = transactions::make(Generator::new(&grammar, &schema, rows, random));
     Case {
         name: format!("s{seed}-{number}"),
         header: Header { targets: vec![recipe.product], ..Header::default() },
@@ -85,12 +85,12 @@ pub fn case(recipe: &Recipe, seed: u64, number: u64) -> Case {
     }
 }
 
-/// Cases that try the options of the grammar one by one; [`learn`] takes what becomes of them.
+/// Cases that try the options of the grammar one by one; [`learn`] takes their results.
 pub fn probe_cases(product: Product) -> impl Iterator<Item = (&'static Feature, Case)> {
     FEATURES.iter().map(move |feature| (feature, feature.probe(product)))
 }
 
-/// The recipe as the makers of statements need it.
+/// The recipe as the statement generators need it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grammar<'r> {
     pub(crate) product: Product,
@@ -114,7 +114,7 @@ impl<'r> Grammar<'r> {
         self.support.has(feature)
     }
 
-    /// The weight where the target has this option, else nothing.
+    /// The weight if the target has this option, else zero.
     pub(crate) fn if_has(&self, feature: &str, weight: u32) -> u32 {
         if self.has(feature) { weight } else { 0 }
     }

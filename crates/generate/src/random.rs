@@ -1,8 +1,8 @@
 //! Random choices that are the same on every machine and in every release.
 //!
-//! Idea: xoshiro256++ (a fixed algorithm, its crate pinned to one version) under range, choice and shuffle helpers
-//! of our own, because those of the `rand` crates change between releases. Every purpose has a stream of
-//! its own, so that a change in how rows are made does not change the tables.
+//! Idea: xoshiro256++ (a fixed algorithm, its crate pinned to one version) under our own range, choice and shuffle
+//! helpers, because those of the `rand` crates change between releases. Every purpose has a separate stream, so that a
+//! change in how rows are generated does not change the tables.
 //!
 //! Blind spot: [`Random::below`] is biased by less than 2^-50 for the small ranges that are used here.
 
@@ -47,7 +47,7 @@ impl Random {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True so many times of a hundred.
+    /// True in this percentage of calls.
     pub(crate) fn percent(&mut self, share: u32) -> bool {
         self.below(100) < share as usize
     }
@@ -57,7 +57,7 @@ impl Random {
         &choices[self.below(choices.len())]
     }
 
-    /// One of these, if there is any.
+    /// One of these, or `None` if there are none.
     pub(crate) fn try_pick<'s, T>(&mut self, choices: &'s [T]) -> Option<&'s T> {
         if choices.is_empty() { None } else { Some(self.pick(choices)) }
     }

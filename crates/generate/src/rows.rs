@@ -61,7 +61,7 @@ fn parent_key(table: &Table, parent_row: &[Value]) -> Value {
     parent_row[foreign.parent_column].clone()
 }
 
-/// A value that a column may have, NULL now and then.
+/// A value that a column may have, occasionally NULL.
 pub(crate) fn any_value(grammar: &Grammar<'_>, column: &Column, random: &mut Random) -> Value {
     let weights = &grammar.weights.rows;
     if column.generated.is_some() {

@@ -1,13 +1,13 @@
 //! Random orders in which the statements of several sessions are submitted.
 //!
-//! Idea: a uniform merge lets most transactions pass each other by, so half of the orders let all transactions begin
-//! early and end late; some run one transaction between two statements of another one.
+//! Idea: in a uniform merge most transactions miss each other, so in half of the orders all transactions begin early
+//! and end late; some run one transaction between two statements of another.
 
 use crate::Weights;
 use crate::random::Random;
 
-/// For each step the session that speaks. `lengths` are the sessions' numbers of statements, `explicit`
-/// tells who begins and ends a transaction with statements of its own.
+/// The session of each step. `lengths` are the sessions' numbers of statements; `explicit` says which sessions have
+/// statements that begin and end their transaction.
 pub(crate) fn any_order(
     weights: &Weights,
     random: &mut Random,
@@ -51,7 +51,7 @@ fn open_together(random: &mut Random, lengths: &[usize], explicit: &[bool]) -> V
     order
 }
 
-/// One session runs whole somewhere inside the merge of the others.
+/// One session runs without interruption somewhere inside the merge of the others.
 fn nested(random: &mut Random, lengths: &[usize]) -> Vec<usize> {
     let inner = random.below(lengths.len());
     let mut others = lengths.to_vec();
@@ -62,7 +62,7 @@ fn nested(random: &mut Random, lengths: &[usize]) -> Vec<usize> {
     order
 }
 
-/// Merges further sessions into an order that stands.
+/// Merges further sessions into a fixed order.
 pub(crate) fn merge(random: &mut Random, order: Vec<usize>, more: Vec<usize>) -> Vec<usize> {
     let (mut left, mut right) = (order.into_iter().peekable(), more.into_iter().peekable());
     let mut merged = Vec::new();

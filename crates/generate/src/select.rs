@@ -4,9 +4,9 @@
 //! the whole primary key, no window functions, no concatenating aggregates.
 
 use crate::condition::Condition;
-use crate::scene::Scene;
+use crate::generator::Generator;
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// A query.
     pub(crate) fn select(&mut self, table: usize) -> String {
         let weights = &self.grammar.weights.select;
@@ -71,7 +71,7 @@ impl Scene<'_> {
         )
     }
 
-    /// The same, with locks where the target has them.
+    /// The same, with locks if the target has them.
     pub(crate) fn locking_where(&mut self, table: usize, condition: &Condition) -> String {
         let locks = self.locks();
         let Some(lock) = self.random.try_pick(&locks).copied() else {

@@ -1,17 +1,17 @@
 //! Random assignments of an UPDATE.
 //!
-//! What an UPDATE of several rows does must not depend on the order in which it visits them. For columns outside
-//! of unique keys every expression of the same row will do. For columns of keys there are two forms:
+//! What an UPDATE of several rows does must not depend on the order in which it visits them. For columns outside unique
+//! keys any expression over the same row will do. For columns of keys there are two forms:
 //!
-//! * a constant: a row that moves there can only collide with a row that stays there, so that the statement fails in
-//!   every order or in none;
-//! * a shift by a number that nobody else uses ([`Scene::next_shift`]): no two rows ever meet.
+//! * a constant: a row that moves there can only collide with a row that stays there, so the statement fails in every
+//!   order or in none;
+//! * a shift by a number that no other statement uses ([`Generator::next_shift`]): no two rows ever collide.
 //!
 //! Numbers stay small: no statement adds more than ten, and columns of small types take no values of larger ones.
 
 use anchorite_model::sql::Dialect;
 
-use crate::scene::Scene;
+use crate::generator::Generator;
 use crate::value::{Kind, Value};
 
 /// `column = sql`
@@ -26,8 +26,8 @@ pub(crate) struct Assignment {
 /// The narrowest type that holds all shifts.
 const SHIFT_ROOM: i64 = 20_000;
 
-impl Scene<'_> {
-    /// Assignments to one or two columns outside of keys; none if there are no such columns.
+impl Generator<'_> {
+    /// Assignments to one or two columns outside keys; none if there are no such columns.
     pub(crate) fn assignments(&mut self, table: usize) -> Vec<Assignment> {
         let free: Vec<usize> = self.free_columns(table);
         let mut chosen: Vec<usize> = Vec::new();
@@ -81,7 +81,7 @@ impl Scene<'_> {
         Assignment { column, sql: self.sql(&value), value: Some(value) }
     }
 
-    /// An assignment to a column outside of keys.
+    /// An assignment to a column outside keys.
     pub(crate) fn assignment(&mut self, table: usize, column: usize) -> Assignment {
         let weights = &self.grammar.weights.set;
         let definition = &self.table(table).columns[column];

@@ -1,8 +1,8 @@
-//! What a target rejects, as a small text that is kept per target.
+//! What a target rejects, as a small text file per target.
 //!
 //! Idea: the generator's grammar is a base that every product understands, plus options that have names
 //! ([`crate::feature`]). A [`Support`] lists the names that a target rejects, one per line; everything else is used.
-//! Names that no release knows any more are kept, so that an old file stays readable.
+//! Names that are no longer known are kept, so that an old file stays readable.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! Values that rows and statements are made of, and the few kinds of columns that hold them.
+//! The values in rows and statements, and the few kinds of columns that hold them.
 //!
-//! Idea: few values, so that predicates meet rows. Every kind has a small pool whose values compare the same way
-//! everywhere: lower-case ASCII without trailing blanks, numbers that are exact in binary (quarters).
+//! Idea: few values, so that predicates match rows. Every kind has a small pool whose values compare the same way
+//! everywhere: lower-case ASCII without trailing spaces, numbers that are exact in binary (quarters).
 //!
 //! Assumption: within a kind, values can be compared and assigned without a cast in every dialect.
 
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// Values at the edges, harmless in comparisons and assignments.
+    /// Extreme values, harmless in comparisons and assignments.
     fn edges(self) -> Vec<Value> {
         match self {
             Self::Int => vec![Value::Int(-1), Value::Int(20)],
@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// A value of the pool, now and then one at the edge.
+    /// A value of the pool, occasionally an extreme one.
     pub(crate) fn any_value(self, random: &mut Random, edge_percent: u32) -> Value {
         let edges = self.edges();
         let from =
@@ -104,7 +104,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The constant as it stands in a statement.
+    /// The constant as SQL.
     pub(crate) fn sql(&self, product: Product) -> String {
         match self {
             Self::Null => "NULL".to_owned(),

@@ -1,8 +1,7 @@
 //! The weights of all choices, read from a small TOML file.
 //!
-//! Idea: `weights.toml` beside this crate is the list of all weights with what each of them means; it is
-//! built in and is the default. A user's file overrides single lines of it. What it misspells is refused
-//! with file, line and what was expected.
+//! Idea: `weights.toml` in this crate lists all weights and what each of them means; it is built in and is the default.
+//! A user's file overrides single lines of it. A misspelling is rejected with the file, the line and what was expected.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +11,10 @@ use toml::Spanned;
 /// The built-in file.
 const BUILT_IN: &str = include_str!("../weights.toml");
 
-/// A weight that is larger is a slip of the finger.
+/// A larger weight is a typing error.
 const LARGEST: i64 = 1_000_000;
 
-/// Why a weights file cannot be used.
+/// Why a weights file is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {reason}")]
 pub struct WeightsError {
@@ -27,10 +26,10 @@ pub struct WeightsError {
     pub reason: String,
 }
 
-/// Declares the sections, so that a name stands once here and once in the file.
+/// Declares the sections, so that a name occurs once here and once in the file.
 macro_rules! weights {
     ($($section:ident: $kind:ident { $($name:ident)* })*) => {
-        /// How often what is chosen.
+        /// How often each option is chosen.
         #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Weights {
@@ -106,7 +105,7 @@ weights! {
     }
 }
 
-/// A file as it stands: sections of names and numbers, with their places.
+/// The parsed file: sections of names and numbers, with their positions.
 type File = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<i64>>>;
 
 impl Weights {

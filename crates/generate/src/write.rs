@@ -1,13 +1,13 @@
 //! Random UPDATE and DELETE statements.
 
 use crate::condition::Condition;
-use crate::scene::Scene;
+use crate::generator::Generator;
 use crate::set::Assignment;
 
-/// Of the updates that move a key, so many name one row.
+/// Percentage of the updates that move a key that name one row.
 const PINNED_MOVE_PERCENT: u32 = 70;
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// An UPDATE of a table.
     pub(crate) fn update(&mut self, table: usize) -> String {
         let weights = &self.grammar.weights.set;
@@ -73,7 +73,7 @@ impl Scene<'_> {
         format!("DELETE FROM {}{}", self.table(table).name, condition.clause())
     }
 
-    /// Whether no constraint can refuse the assignments.
+    /// Whether no constraint can reject the assignments.
     fn is_harmless(&self, table: usize, assignments: &[Assignment]) -> bool {
         let table = self.table(table);
         assignments.iter().all(|part| {
@@ -84,7 +84,7 @@ impl Scene<'_> {
         })
     }
 
-    /// ` ORDER BY` the primary key ` LIMIT n`, seldom.
+    /// ` ORDER BY` the primary key ` LIMIT n`; rare.
     fn ordered_limit(&mut self, table: usize) -> String {
         let definition = self.table(table);
         let is_wanted = self.grammar.has("ordered-limit")
@@ -96,7 +96,7 @@ impl Scene<'_> {
         format!(" ORDER BY {} LIMIT {count}", definition.names(&definition.primary))
     }
 
-    /// ` RETURNING` some columns, seldom.
+    /// ` RETURNING` some columns; rare.
     pub(crate) fn returning(&mut self, feature: &str, table: usize, is_taken: bool) -> String {
         let share = self.grammar.weights.insert.returning_percent;
         if is_taken || !self.grammar.has(feature) || !self.random.percent(share) {

@@ -182,7 +182,7 @@ fn a_bad_place_is_refused_with_its_line() {
     for (line, reason) in [
         ("manifests: oracle 23 rc", "unknown product 'oracle'"),
         ("manifests: mysql 9.7.4", "'mysql 9.7.4' names no level"),
-        ("manifests: mysql since rc", "'rc' is no version"),
+        ("manifests: mysql since rc", "'rc' is not a version"),
         ("manifests: mysql 9.7.4 rc all", "unknown isolation level 'all'"),
         ("absent: mysql 9.x rc", "unknown isolation level '9.x'"),
         ("absent: mysql 9.7.4 rc;", "expected a product, versions and levels"),

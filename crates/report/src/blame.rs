@@ -1,10 +1,9 @@
-//! The statement that went wrong, where the oracles' sentences name one.
+//! The statement that went wrong, if the oracles' sentences name one.
 //!
 //! Idea: an oracle that can point at a statement begins its sentence with `step 3 (DELETE FROM t)`. Where it only
-//! compared the run with serial orders, a statement that is off in every one of them is the one; else the first that
-//! is off in the order that is nearest.
-//! Assumption: the wording of `anchorite_judge::final_state`. Blind spot: a violation that shows in the tables only
-//! blames nobody.
+//! compared the run with serial orders, it is the statement that differs in every one of them; else the first that
+//! differs in the nearest order. Assumption: the wording of `anchorite_judge::final_state`. Blind spot: for a violation
+//! that shows only in the tables, no statement is to blame.
 
 use anchorite_judge::final_state::abridged;
 use anchorite_model::{Expected, Run, Verdict};
@@ -20,7 +19,7 @@ pub(crate) struct Blame {
 
 /// Who is to blame for a violation.
 pub(crate) fn blame(run: &Run, because: &[String], expected: &[Expected]) -> Option<Blame> {
-    // Where several are named, the last one did what the ones before make wrong.
+    // If several are named, the last one did what the earlier ones make wrong.
     let direct = because.iter().rev().find_map(|sentence| accusation(run, sentence));
     let orders: Vec<Vec<Blame>> = if expected.is_empty() {
         because
@@ -48,7 +47,7 @@ pub(crate) fn blame_of_verdicts(run: &Run, verdicts: &[(String, Verdict)]) -> Op
     })
 }
 
-/// The first statement that is off in every order.
+/// The first statement that differs in every order.
 fn in_all(orders: &[Vec<Blame>]) -> Option<Blame> {
     let first = orders.first()?;
     let everywhere =
@@ -73,7 +72,7 @@ fn accusation(run: &Run, sentence: &str) -> Option<Blame> {
 }
 
 impl Blame {
-    /// What should have been the answer, where that is said (`1`, `no rows`).
+    /// What the answer should have been, if that is stated (`1`, `no rows`).
     pub fn instead(&self) -> Option<&str> {
         self.said.split_once(" instead of ").map(|(_, instead)| instead)
     }

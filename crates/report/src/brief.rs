@@ -1,7 +1,7 @@
-//! Many runs, a line each: what a regression run looks like while all is well.
+//! Many runs, a line each: the output of a regression run while all is well.
 //!
-//! Idea: a hundred runs in full are read by nobody. Those that need somebody's attention follow in full; of the others
-//! the verdict, the place, and what is worth knowing all the same.
+//! Idea: nobody reads a hundred runs in full. Those that need attention follow in full; the others are reduced to the
+//! verdict, the place, and what is still worth knowing.
 
 use anchorite_claims::Promise;
 use anchorite_judge::Agreement;
@@ -16,7 +16,7 @@ use crate::result::level_label;
 use crate::style::{Ink, Line};
 use crate::wrap::{width, wrap};
 
-/// Where the names of the cases begin: behind a sign and the longest word.
+/// The column where the names of the cases begin: after a sign and the longest word.
 const NAME_AT: usize = 2 + "undecided".len() + INDENT;
 /// The columns that a remark below its line is indented by.
 const REMARK_INDENT: usize = 4;
@@ -60,7 +60,7 @@ fn line(outcomes: &Outcomes<'_>, place_at: usize, page: &Page, out: &mut Vec<Lin
     }
 }
 
-/// What is worth knowing of a run that is not shown in full.
+/// What is worth knowing about a run that is not shown in full.
 fn remarks(result: &RunResult) -> Vec<String> {
     let elsewhere =
         result.compared.remarks.iter().filter(|r| r.agreement == Agreement::OtherVersion);

@@ -1,11 +1,9 @@
-//! The schedule on paper: one column per session, or stacked where the columns would be too narrow.
+//! The layout of a schedule: one column per session, or stacked if the columns would be too narrow.
 //!
-//! Idea: a column is as wide as what it holds. Where that does not fit, the remarks wrap before the
-//! statements do; where that does not help either, the room is shared out, the narrow columns
-//! keeping what they need. Time runs downwards, one scene below the other, so the order of what
-//! happened is never in doubt.
-//! Assumption: every scene's session has a name, and a scene can be laid out in any width of at
-//! least [`BODY_WIDTH_MIN`].
+//! Idea: a column is as wide as its contents. If that does not fit, the remarks wrap before the statements do; if that
+//! is not enough, the width is divided, with narrow columns keeping what they need. Time runs downwards, one scene
+//! below the other, so the order of events is never in doubt. Assumption: every scene's session has a name, and a scene
+//! can be laid out in any width of at least [`BODY_WIDTH_MIN`].
 
 use crate::story::Scene;
 use crate::style::{Glyphs, Ink, Line};
@@ -14,10 +12,9 @@ use crate::wrap::{cut, width};
 /// A column that has to wrap its statements may not get narrower than this; the scenes are stacked
 /// instead.
 pub(crate) const COLUMN_WIDTH_MIN: usize = 30;
-/// A column does not get wider than this, however wide the terminal is: long lines are hard to
-/// follow.
+/// The widest column, however wide the terminal is: long lines are hard to follow.
 pub(crate) const COLUMN_WIDTH_MAX: usize = 90;
-/// The room that is left for a scene in any case.
+/// The least width that is left for a scene.
 pub(crate) const BODY_WIDTH_MIN: usize = 12;
 /// Longer names of sessions are cut in the stacked form.
 const NAME_WIDTH_MAX: usize = 16;
@@ -28,9 +25,9 @@ const SEPARATOR: usize = 3;
 
 /// How scenes are drawn.
 pub(crate) trait Draw {
-    /// The lines of a scene, none wider than `room`.
+    /// The lines of a scene, none wider than `room` columns.
     fn lines(&self, scene: &Scene<'_>, room: usize) -> Vec<Line>;
-    /// The room below which a statement or a table of the scene would suffer.
+    /// The width below which a statement or a table of the scene would have to wrap.
     fn need(&self, scene: &Scene<'_>) -> usize;
 }
 
@@ -62,11 +59,10 @@ pub(crate) fn schedule(
     }
 }
 
-/// The widths of the columns; `None` where one that must wrap its statements would get too narrow.
+/// The widths of the columns; `None` if one that must wrap its statements would get too narrow.
 fn share(wanted: &[usize], needed: &[usize], limit: usize) -> Option<Vec<usize>> {
     let room = limit.checked_sub(SEPARATOR * wanted.len().saturating_sub(1))?;
-    // Every column gets what it asks for, but not more than `most`; the largest such `most` that
-    // fits.
+    // Every column gets what it needs, but at most `most`; this is the largest `most` that fits.
     let level = |most: usize| -> Vec<usize> {
         let pairs = wanted.iter().zip(needed);
         pairs.map(|(want, need)| (*want).min(most.max(*need))).collect()
@@ -158,7 +154,7 @@ fn stacked(
     lines
 }
 
-/// The text behind the statement's number, or behind as much space.
+/// The text after the statement's number, or after as many spaces.
 fn labelled(n: usize, first: bool, label: usize, text: &Line) -> Line {
     let digits = label - NUMBER_GAP;
     let mut line = Line::default();

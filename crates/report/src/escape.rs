@@ -1,13 +1,11 @@
-//! Text of strangers made safe to print.
+//! Makes untrusted text safe to print.
 //!
-//! Idea: statements, cells and messages may hold anything, also terminal escape sequences,
-//! characters that reverse the reading direction and characters that nobody sees. Each of them is
-//! shown as an escape (`\n`, `\u{1b}`), so that a report can neither steer a terminal nor hide a
-//! difference.
-//! Blind spot: a backslash is not doubled, so `\n` in a cell may be two characters or a line end.
-//! JSON is exact.
+//! Idea: statements, cells and messages may contain anything, including terminal escape sequences, characters that
+//! reverse the reading direction and invisible characters. Each of them is shown as an escape (`\n`, `\u{1b}`), so that
+//! a report can neither control a terminal nor hide a difference. Blind spot: a backslash is not doubled, so `\n` in a
+//! cell may be two characters or a line end. JSON is exact.
 
-/// What a tab in a statement is worth.
+/// The width of a tab in a statement.
 const TAB: &str = "    ";
 
 /// One line of safe text; line ends are escaped too.
@@ -30,8 +28,8 @@ pub(crate) fn visible_line(line: &str) -> String {
     line.split('\t').map(visible).collect::<Vec<_>>().join("\t")
 }
 
-/// The lines of a statement or message, each safe: tabs are widened, what all lines after the first
-/// are indented by is taken away, and blank lines at both ends are dropped.
+/// The lines of a statement or message, each safe: tabs are expanded, the common indent of all lines after the first is
+/// removed, and blank lines at both ends are dropped.
 pub(crate) fn visible_lines(text: &str) -> Vec<String> {
     let lines: Vec<String> = text
         .lines()
@@ -52,7 +50,7 @@ pub(crate) fn visible_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Control characters, direction marks and characters without a shape.
+/// Control characters, direction marks and invisible characters.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,18 +1,16 @@
-//! Repeats of one case, folded where they came out the same.
+//! Repeats of one case, merged if their outcomes are equal.
 //!
-//! Idea: `--repeat 100` asks whether the outcome is stable, so the answer is a count, not a hundred
-//! copies. Results of the same case on the same target at the same level are repeats of each other.
-//! Two repeats came out the same if their events are equal apart from the time at which they
-//! happened, and so are the final state (as multisets of rows, because no order was asked for), the
-//! checks, the notes, the ending and the verdicts.
-//! Blind spot: rows of a statement are compared in the order in which they arrived, so two repeats
-//! of a query without ORDER BY may count as different.
+//! Idea: `--repeat 100` asks whether the outcome is stable, so the answer is a count, not a hundred copies. Results of
+//! the same case on the same target at the same level are repeats of each other. Two repeats have the same outcome if
+//! their events are equal apart from their times, and so are the final state (as multisets of rows, because no order
+//! was asked for), the checks, the notes, the ending and the verdicts. Blind spot: rows of a statement are compared in
+//! the order in which they arrived, so two repeats of a query without ORDER BY may count as different.
 
 use anchorite_model::{Event, Rows, Value};
 
 use crate::RunResult;
 
-/// Repeats that came out the same.
+/// Repeats with the same outcome.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcomes<'a> {
     /// The first of them, which stands for all.
@@ -67,7 +65,7 @@ pub(crate) fn numbered(results: &[RunResult]) -> Vec<(usize, usize)> {
     places.into_iter().map(|(case, repeat)| (repeat, cases[case].1)).collect()
 }
 
-/// How often this outcome was seen, where there were repeats.
+/// How many times this outcome occurred, if there were repeats.
 pub(crate) fn repeats_told(all: &Repeats<'_>, index: usize) -> Option<String> {
     const SHOWN_MAX: usize = 10;
     if all.total == 1 {

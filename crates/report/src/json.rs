@@ -1,9 +1,8 @@
 //! Runs as JSON: a contract with scripts.
 //!
-//! Idea: one document with every fact of the run and nothing cut. The field names are fixed;
-//! further ones may be added. A field that does not apply is left out (`rows` of an UPDATE), a list
-//! that was asked for and is empty is there (`blocked_by` of a statement whose blocker the server
-//! does not name).
+//! Idea: one document with every fact of the run and nothing truncated. The field names are fixed; more may be added. A
+//! field that does not apply is left out (`rows` of an UPDATE); a list that applies but is empty is present
+//! (`blocked_by` of a statement whose blocker the server does not name).
 //!
 //! - A blocked statement has two events with the same `n`: `blocked`, then `resumed` or `error`.
 //! - `rows` and `columns` are the first result set; the others, if any, follow in `more_results`.
@@ -24,7 +23,7 @@ use crate::result::{blocker_name, level_label, session_name};
 use crate::table::float;
 use crate::{RunFailure, RunResult, Runs};
 
-/// Up to here every integer is exact in a reader that knows only 64-bit floats.
+/// Up to this value every integer is exact in a reader that knows only 64-bit floats.
 const SAFE_INTEGER_MAX: u128 = 1 << 53;
 
 /// The results as one JSON document with a line end. `version` is Anchorite's own.
@@ -90,7 +89,7 @@ fn observed(observed: &Observed) -> Json {
     })
 }
 
-/// What the header of the case says about the place of the run, held against it.
+/// The run compared with what the header of the case says about its place.
 fn expectation(compared: &Comparison, agreement: Agreement) -> Json {
     let remark = |remark: &Remark| json!({"agreement": remark.agreement.name(), "sentence": remark.sentence});
     json!({

@@ -1,13 +1,11 @@
 //! Runs as JUnit XML for continuous integration.
 //!
-//! Idea: a suite is a target at a level, a test is a case (and, where it was repeated, which
-//! repeat). A violation that the case does not announce is a failure, and so is what came out
-//! otherwise than the case says; a lost connection is an error, and so is a case that could not be
-//! run; everything else, also a run that no oracle could decide, has not failed. The whole text
-//! form is in `system-out`.
-//! Source: the schema that Jenkins and GitLab read, where a test has at most one failure or error.
-//! A violation goes first, so that it is never hidden behind the crash that may have come with it.
-//! Blind spot: XML 1.0 cannot hold control characters at all; they are shown as escapes.
+//! Idea: a suite is a target at a level, a test is a case (and, if it was repeated, the number of the repeat). A
+//! violation that the case does not announce is a failure, and so is a result that differs from what the case says; a
+//! lost connection is an error, and so is a case that could not be run; everything else has passed, including a run
+//! that no oracle could decide. The complete text form is in `system-out`. Source: the schema that Jenkins and GitLab
+//! read, where a test has at most one failure or error. A violation takes precedence, so that it is never hidden by a
+//! crash that came with it. Blind spot: XML 1.0 cannot represent control characters at all; they are shown as escapes.
 
 use std::fmt::Write;
 
@@ -21,7 +19,7 @@ use crate::{Glyphs, RunFailure, RunResult, Runs, Style, TextOptions, text};
 /// The width of the text in `system-out`: what the web pages of CI systems show without scrolling.
 const SYSTEM_OUT_WIDTH: usize = 120;
 
-/// The type of a failure where something came out otherwise than the case says.
+/// The type of a failure where the result differs from what the case says.
 const EXPECTATION: &str = "expectation";
 
 /// The results as a JUnit document.
@@ -175,7 +173,7 @@ fn seconds(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// Text for an attribute: also its line ends are kept.
+/// Text for an attribute; line ends are kept.
 pub(crate) fn escaped(text: &str) -> String {
     escaped_text(text).replace('\n', "&#10;").replace('\t', "&#9;")
 }

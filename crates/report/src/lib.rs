@@ -1,13 +1,13 @@
 //! Runs as text, JSON, Markdown and JUnit; the anomaly table ([`probe`]); findings ([`finding`]), hunts
 //! ([`hunt`]), and scripts that repeat them ([`export`]).
 //!
-//! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone
-//! prints. The forms for people ([`text`], [`markdown`], and JUnit's `system-out`) share one
-//! telling of the run (`story`), so that a blocked statement is described in the same words
-//! everywhere. The form for scripts ([`json`]) is a contract: its field names do not change.
+//! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone prints. The forms for
+//! people ([`text`], [`markdown`], and JUnit's `system-out`) share one description of the run (`story`), so that a
+//! blocked statement is described in the same words everywhere. The form for scripts ([`json`]) is a contract: its
+//! field names do not change.
 //!
-//! Assumption: the run is complete in itself; nothing is asked of a server, a clock or a file.
-//! Blind spot: the forms for people cut long cells and many rows. JSON cuts nothing.
+//! Assumption: the run is self-contained; no server, clock or file is needed. Blind spot: the forms for people truncate
+//! long cells and long results. JSON truncates nothing.
 
 mod blame;
 mod brief;

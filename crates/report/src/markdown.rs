@@ -1,14 +1,11 @@
-//! Runs as Markdown that pastes into a tracker.
+//! Runs as Markdown to paste into a tracker.
 //!
-//! Idea: what the developers of a DBMS ask for, in their order: product, version and level in the
-//! title, the level as read back, a script that repeats it, what happened statement by statement
-//! with one column per session, the final state. Repeats that came out the same are shown once.
-//! Source: the GitHub Flavored Markdown specification (tables, code spans, fences); Jira's editor
-//! takes the same.
-//! Assumption: statements, values and messages are strangers' text. They stand in code spans, where
-//! nothing is markup and nobody is mentioned; other text is escaped.
-//! Blind spot: the script is shown with control characters escaped, so a script that needs a raw
-//! one must be taken from the file.
+//! Idea: what the developers of a DBMS ask for, in their order: product, version and level in the title, the level as
+//! read back, a script that repeats it, what happened statement by statement with one column per session, the final
+//! state. Repeats with the same outcome are shown once. Source: the GitHub Flavored Markdown specification (tables,
+//! code spans, fences); Jira's editor accepts the same. Assumption: statements, values and messages are untrusted. They
+//! are in code spans, where nothing is markup and nobody is mentioned; other text is escaped. Blind spot: the script is
+//! shown with control characters escaped, so a script that needs a raw one must be taken from the file.
 
 use anchorite_model::{Case, Ending, Rows, Run, Verdict};
 
@@ -23,7 +20,7 @@ use crate::table::cell;
 use crate::tuples::tuples;
 use crate::{RunFailure, RunResult, Runs, matrix};
 
-/// The results as Markdown. `script` gives the text of a case that repeats it.
+/// The results as Markdown. `script` gives the text of a case that reproduces it.
 pub fn markdown<'a>(runs: impl Into<Runs<'a>>, script: &dyn Fn(&Case) -> String) -> String {
     let runs = runs.into();
     let mut reports = Vec::new();
@@ -125,7 +122,7 @@ fn schedule(result: &RunResult, out: &mut String) {
     }
 }
 
-/// Each line of a statement as a code span of its own: a span cannot hold a line end in a table.
+/// Each line of a statement as a separate code span: in a table a span cannot contain a line end.
 fn statement(sql: &str) -> Vec<String> {
     sql.lines().map(str::trim).filter(|line| !line.is_empty()).map(code).collect()
 }

@@ -1,4 +1,4 @@
-//! Strangers' text inside Markdown.
+//! Untrusted text inside Markdown.
 //!
 //! Source: the GitHub Flavored Markdown specification. A code span ends at a run of as many
 //! backticks as opened it; a fence at a line of at least as many; a table's cell at a `|` that no
@@ -6,7 +6,7 @@
 
 use crate::escape::{visible, visible_line};
 
-/// Text without markup: every character that could be some is escaped.
+/// Text without markup: every character that could be markup is escaped.
 pub(crate) fn plain(text: &str) -> String {
     let text = visible(text);
     let mut out = String::new();
@@ -30,14 +30,14 @@ pub(crate) fn link(text: &str) -> String {
     if address && whole { format!("<{text}>") } else { plain(text) }
 }
 
-/// Text as a code span that is whole also in a table.
+/// Text as a code span that also works inside a table.
 pub(crate) fn code(text: &str) -> String {
     let text = visible(text);
     if text.trim().is_empty() {
         return String::new();
     }
     if text.contains("\\|") {
-        // Here a pipe cannot be escaped for the table without doubt about the backslash before it.
+        // Here escaping a pipe for the table would be ambiguous with the backslash before it.
         return format!("<code>{}</code>", entities(&text));
     }
     let ticks = "`".repeat(longest_run(&text) + 1);

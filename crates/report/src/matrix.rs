@@ -1,8 +1,8 @@
-//! The table under several results: case by level, one table per target.
+//! The table below several results: cases by level, one table per target.
 //!
 //! Idea: what people scroll down to. A cell is the worst verdict of its place, with a sign for whether the case says
-//! the same: so a regression stands out among hundreds of runs. Where there are several targets each has its own
-//! table, which fits a terminal.
+//! the same, so a regression stands out among hundreds of runs. If there are several targets, each has its own table,
+//! which fits a terminal.
 
 use anchorite_judge::Agreement;
 use anchorite_model::{Ending, Level, Verdict};
@@ -15,10 +15,10 @@ use crate::style::{Glyphs, Ink, Line};
 use crate::wrap::width;
 use crate::{RunFailure, RunResult, Runs};
 
-/// What became of a case at one place.
+/// The result of a case at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
-    /// Nobody judged it.
+    /// No oracle judged it.
     Ran,
     Pass,
     Allowed,
@@ -132,7 +132,7 @@ fn matrices(runs: &Runs<'_>) -> Vec<Matrix> {
 }
 
 impl Matrix {
-    /// The weakest level first; what names no level last.
+    /// The weakest level first; unnamed levels last.
     fn sort_levels(&mut self) {
         let mut order: Vec<usize> = (0..self.levels.len()).collect();
         let place = |column: usize| {
@@ -172,7 +172,7 @@ fn legend(runs: &Runs<'_>, glyphs: Glyphs) -> Option<String> {
     let has = |wanted| runs.results.iter().any(|r| r.compared.agreement() == Some(wanted));
     let known = [
         (Agreement::AsExpected, "as the case says"),
-        (Agreement::Differs, "otherwise than the case says"),
+        (Agreement::Differs, "not as the case says"),
         (Agreement::OtherVersion, "measured on other releases only"),
     ];
     let told =

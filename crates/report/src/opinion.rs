@@ -1,4 +1,4 @@
-//! What is said about a run, in the words that every form for people shares: verdicts with what they cover, the classic
+//! What is said about a run, in the words that all forms for people share: verdicts with what they cover, the classic
 //! anomalies that the rows prove, and the comparison with the header of the case.
 
 use anchorite_claims::Promise;
@@ -13,11 +13,11 @@ use crate::wrap::{width, wrap};
 
 /// How a verdict reads, and its sentences: `pass (writes; reads are not judged at this level)`.
 pub(crate) struct Opinion<'a> {
-    /// The word that the eye looks for: `pass`, `VIOLATION`, `allowed`, `undecided`.
+    /// The word that readers look for: `pass`, `VIOLATION`, `allowed`, `undecided`.
     pub word: &'static str,
     /// What follows it: an anomaly, an exception or a reason; empty for a pass.
     pub what: &'a str,
-    /// What the oracle has looked at, in parentheses; empty where it need not be said.
+    /// What the verdict covers, in parentheses; empty if it need not be said.
     pub covers: String,
     /// The sentences below.
     pub because: &'a [String],

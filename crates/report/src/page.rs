@@ -9,7 +9,7 @@ use crate::wrap::wrap;
 
 /// Nothing is laid out narrower than this.
 pub(crate) const WIDTH_MIN: usize = 40;
-/// Prose and rules do not get wider than this, however wide the terminal is.
+/// The widest prose and rules, however wide the terminal is.
 const PROSE_WIDTH_MAX: usize = 120;
 /// The columns that sections are indented by.
 pub(crate) const INDENT: usize = 2;
@@ -33,7 +33,7 @@ pub(crate) fn paint(lines: &[Line], style: Style) -> String {
     out
 }
 
-/// What is laid out on.
+/// What text is laid out on.
 pub(crate) struct Page {
     /// The columns that there are.
     pub width: usize,
@@ -74,7 +74,7 @@ impl Page {
         }
     }
 
-    /// Prose behind an indent.
+    /// Indented prose.
     pub fn indented(&self, ink: Ink, text: &str, out: &mut Vec<Line>) {
         let lines = prose(ink, text, self.prose - INDENT);
         out.extend(lines.iter().map(|line| line.indented(INDENT)));

@@ -1,7 +1,6 @@
 //! Runs with what is said about them, and the labels that every form shows the same way.
 //!
-//! Assumption: a session index may point nowhere (a run made by hand), and a report still comes
-//! out.
+//! Assumption: a session index may be invalid (a run made by hand), and there is still a report.
 
 use std::time::Duration;
 
@@ -11,16 +10,16 @@ use anchorite_model::{
     TargetInfo, Verdict, disagreements,
 };
 
-/// A run with all that is said about it: what a report is made of.
+/// A run with all that is said about it: the input of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunResult {
     /// What happened.
     pub run: Run,
     /// The oracles' names with what each says; empty where none judged the run.
     pub verdicts: Vec<(String, Verdict)>,
-    /// What the oracles have looked at, by their names.
+    /// What the verdicts cover, by the oracles' names.
     pub covers: Vec<(String, Covers)>,
-    /// The run held against the header of its case.
+    /// The run compared with the header of its case.
     pub compared: Comparison,
     /// The classic anomalies that its rows prove.
     pub observed: Vec<Observed>,
@@ -39,7 +38,7 @@ impl From<Run> for RunResult {
 }
 
 impl RunResult {
-    /// What the oracle of this name has looked at.
+    /// What the verdict of the oracle of this name covers.
     pub fn covered_by(&self, oracle: &str) -> Option<Covers> {
         self.covers.iter().find(|(name, _)| name == oracle).map(|(_, covers)| *covers)
     }
@@ -59,12 +58,12 @@ impl RunResult {
         !self.compared.announced && self.verdicts.iter().any(|(_, verdict)| is_violation(verdict))
     }
 
-    /// Whether something came out otherwise than the case says.
+    /// Whether something differs from what the case says.
     pub fn differs(&self) -> bool {
         self.compared.agreement() == Some(Agreement::Differs)
     }
 
-    /// Whether this needs somebody's attention: news, a difference, or a server that was lost.
+    /// Whether this needs attention: something new, a difference, or a lost server.
     pub fn is_bad(&self) -> bool {
         self.is_violation() || self.differs() || self.run.ending != Ending::Complete
     }
@@ -83,7 +82,7 @@ pub struct RunFailure {
     pub message: String,
 }
 
-/// Everything that one call of the command ran.
+/// Everything that one invocation of the command ran.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Runs<'a> {
     /// The runs, in the order of the files.
@@ -92,7 +91,7 @@ pub struct Runs<'a> {
     pub failures: &'a [RunFailure],
     /// How long it took.
     pub elapsed: Option<Duration>,
-    /// Whether runs that need nobody's attention are told in a line.
+    /// Whether runs that need no attention are reduced to a line.
     pub brief: bool,
 }
 
@@ -114,7 +113,7 @@ impl<'a, const N: usize> From<&'a [RunResult; N]> for Runs<'a> {
     }
 }
 
-/// The name of a session, or a stand-in for one that the run does not list.
+/// The name of a session, or a placeholder for one that the run does not list.
 pub(crate) fn session_name(run: &Run, session: SessionIndex) -> String {
     match run.sessions.get(session) {
         Some(info) => info.name.clone(),
@@ -128,7 +127,7 @@ pub(crate) fn session_names(run: &Run) -> Vec<String> {
     (0..run.sessions.len().max(used)).map(|session| session_name(run, session)).collect()
 }
 
-/// The name of a blocker: a session's own, `outside:1234` for a connection that is none of ours, `prepared:'a'` for a
+/// The name of a blocker: a session's own, `outside:1234` for a connection that is not ours, `prepared:'a'` for a
 /// prepared transaction.
 pub(crate) fn blocker_name(run: &Run, blocker: &Blocker) -> String {
     match blocker {
@@ -152,16 +151,16 @@ pub(crate) fn level_label(run: &Run) -> &'static str {
     }
 }
 
-/// Sessions that ran alike: their names, and the level as the server gave it back.
+/// Sessions at the same level: their names, and the level as read back.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LevelGroup {
     /// The names, in the order of the case.
     pub names: Vec<String>,
     /// The server's words.
     pub read_back: String,
-    /// `the default`, or `asked for …` where the server says another level than was asked for.
+    /// `the default`, or `asked for …` if the server reports a level other than the one asked for.
     pub remark: Option<String>,
-    /// Whether the server runs another level than was asked for.
+    /// Whether the server runs a level other than the one asked for.
     pub differs: bool,
 }
 
@@ -195,7 +194,7 @@ pub(crate) fn level_groups(run: &Run) -> Vec<LevelGroup> {
     groups
 }
 
-/// How blocking was known, in a sentence.
+/// How blocking was detected, in a sentence.
 pub(crate) fn blocking_label(blocking: &BlockingKnowledge) -> String {
     match blocking {
         BlockingKnowledge::Asked(how) => format!("asked of the server ({how})"),

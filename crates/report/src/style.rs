@@ -1,8 +1,7 @@
 //! Colours and line-drawing characters.
 //!
-//! Idea: a line is a list of inked pieces that is measured without colour and painted last, so
-//! colour can never change the layout. Every ink repeats what the words already say: plain output
-//! loses nothing.
+//! Idea: a line is a list of pieces with an ink each; it is measured without colour and coloured last, so colour can
+//! never change the layout. Every ink repeats what the words already say: plain output loses nothing.
 
 use crate::wrap::width;
 
@@ -50,7 +49,7 @@ impl Glyphs {
         self.pick("━", "=")
     }
 
-    /// Stands before whatever is neither SQL nor a plain answer.
+    /// The mark before whatever is neither SQL nor a plain answer.
     pub(crate) const fn mark(self) -> &'static str {
         self.pick("▸ ", "> ")
     }
@@ -60,18 +59,18 @@ impl Glyphs {
     }
 }
 
-/// What a piece of a line is, and by that its colour.
+/// The role of a piece of a line, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ink {
     /// Ordinary text.
     Plain,
     /// Titles and names of sessions.
     Title,
-    /// Numbers, rules, `ok` and whatever else may step back.
+    /// Numbers, rules, `ok` and whatever else is less important.
     Faint,
     /// Waiting, or worth a second look.
     Warning,
-    /// Going on after a wait.
+    /// Resumed after a wait.
     Good,
     /// Failed.
     Bad,

@@ -1,7 +1,7 @@
 //! The last line under several results.
 //!
-//! Idea: what ran, how much of it was interesting, and all four verdicts counted, so that a long
-//! output can be judged from its end.
+//! Idea: what ran, how much of it was interesting, and all four verdicts counted, so that the end of a long output is
+//! enough.
 
 use std::collections::BTreeSet;
 
@@ -40,14 +40,14 @@ pub(crate) fn summary(runs: &Runs<'_>) -> String {
     parts.join("; ")
 }
 
-/// How many runs came out as their cases say.
+/// How many runs agree with their cases.
 fn compared(results: &[RunResult]) -> Option<String> {
     let count = |wanted: Agreement| {
         results.iter().filter(|result| result.compared.agreement() == Some(wanted)).count()
     };
     let parts = [
         (count(Agreement::AsExpected), "as expected"),
-        (count(Agreement::Differs), "otherwise than expected"),
+        (count(Agreement::Differs), "not as expected"),
         (count(Agreement::OtherVersion), "on releases that were not measured"),
     ];
     let told = parts.into_iter().filter(|(count, _)| *count > 0);

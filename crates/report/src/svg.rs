@@ -1,10 +1,9 @@
 //! The timeline as a picture by itself, for a tracker: one SVG file, no script, no style sheet from elsewhere.
 //!
 //! Idea: what the page shows as a grid, drawn: a lane per session, time downwards, a box per statement and answer, a
-//! striped bar while it waits, queued statements lying on the bar, the wrong answer in red. The lines in the boxes are
-//! those of the text form, so nothing is told in other words here. A light ground of its own, because nobody knows on
-//! what a tracker shows pictures.
-//! Assumption: a monospaced font whose characters take [`CHARACTER`] units; lines are wrapped by columns.
+//! striped bar while it waits, queued statements on top of the bar, the wrong answer in red. The lines in the boxes are
+//! those of the text form, so the words are the same. It has its own light background, because a tracker may show it on
+//! any. Assumption: a monospaced font whose characters take [`CHARACTER`] units; lines are wrapped by columns.
 
 use anchorite_model::Run;
 use maud::{Markup, PreEscaped, html as markup};
@@ -33,11 +32,11 @@ const GAP: f64 = 6.0;
 const LANE_GAP: f64 = 18.0;
 /// Around the picture.
 const MARGIN: f64 = 16.0;
-/// A lane has room for at least so many columns of text, and for at most so many.
+/// The fewest and the most columns of text in a lane.
 const COLUMNS: (usize, usize) = (20, 46);
 /// A bar is at least this high.
 const BAR_MIN: f64 = 18.0;
-/// Queued statements lie inside the bar by this much.
+/// The inset of queued statements within the bar.
 const INSET: f64 = 12.0;
 /// The columns between a statement's number and its text.
 const NUMBER_GAP: usize = 2;
@@ -65,7 +64,7 @@ struct Drawn<'s, 'a> {
     place: Area,
 }
 
-/// A wait: where its bar is, whose colour it has, and whether there is room for words.
+/// A wait: the position of its bar, the session whose colour it has, and whether there is room for text.
 struct Bar {
     place: Area,
     colour: Option<usize>,
@@ -104,14 +103,14 @@ pub(crate) fn svg(run: &Run, title: &str, below: &str, blame: Option<&Blame>) ->
     picture.into_string() + "\n"
 }
 
-/// What lines are laid out on.
+/// The page for laying out lines.
 struct Sheet {
     page: Page,
     /// The columns of a statement's number.
     label: usize,
 }
 
-/// The lanes from left to right; their height says nothing yet.
+/// The lanes from left to right; their height is not set yet.
 fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Area> {
     let (least, most) = COLUMNS;
     let mut x = MARGIN;
@@ -140,7 +139,7 @@ fn boxes<'s, 'a>(scenes: &'s [Scene<'a>], lanes: &[Area], sheet: &Sheet) -> Vec<
         let height = lines.len().max(1) as f64 * LINE + 2.0 * PADDING - 2.0;
         let (x, wide) = (lane.x + inset, lane.width - 2.0 * inset);
         let place = Area { x, y, width: wide, height };
-        // A wait that is answered at once still gets a bar that can be seen.
+        // A wait that is answered at once still gets a visible bar.
         let (next, _) = wait_end(scenes, i);
         let short = waits(scene) && next == Some(i + 1);
         y += height + if short { BAR_MIN } else { GAP };

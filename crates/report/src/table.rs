@@ -1,10 +1,9 @@
 //! A result set as a small table.
 //!
-//! Idea: names, a rule under each, rows; numbers to the right. No vertical lines, because those
-//! separate the sessions. `NULL` is bare; a text that could be taken for something else is quoted.
-//! A table that is too wide loses the ends of long texts first; numbers are never cut. Where that
-//! is not enough, each row becomes a line of `name = value`.
-//! Blind spot: types are not shown, so the text `1` looks like the number. JSON tells them apart.
+//! Idea: names, a rule under each, rows; numbers right-aligned. No vertical lines, because those separate the sessions.
+//! `NULL` is unquoted; a text that could be mistaken for something else is quoted. In a table that is too wide, long
+//! texts are truncated first; numbers never are. If that is not enough, each row becomes a line of `name = value`.
+//! Blind spot: types are not shown, so the text `1` looks like the number. JSON distinguishes them.
 
 use anchorite_model::{Rows, Value};
 
@@ -17,7 +16,7 @@ use crate::wrap::{cut, width, wrap};
 pub(crate) const ROWS_MAX: usize = 20;
 /// The columns that one cell may take.
 const CELL_WIDTH_MAX: usize = 40;
-/// Texts and names are not cut below this many columns to make a table fit.
+/// Texts and names are not truncated below this many columns to make a table fit.
 const TEXT_WIDTH_MIN: usize = 8;
 /// The columns between two cells.
 const GAP: usize = 2;
@@ -44,7 +43,7 @@ pub(crate) fn table(rows: &Rows, limit: usize, glyphs: Glyphs) -> Vec<Line> {
     lines
 }
 
-/// One value in one line, as people read it. Quoted where it could be taken for another value.
+/// One value in one line, for people. Quoted if it could be mistaken for another value.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::Float(x) => float(*x),
@@ -114,8 +113,8 @@ impl Column {
     }
 }
 
-/// Cells that are made already, under their columns' names, each column as wide as what it holds;
-/// `None` if that is wider than `limit`.
+/// Ready-made cells under their columns' names, each column as wide as its contents; `None` if that is wider than
+/// `limit`.
 pub(crate) fn whole_grid(
     columns: Vec<(String, Vec<(Ink, String)>)>,
     limit: usize,

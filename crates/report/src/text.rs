@@ -1,10 +1,9 @@
-//! Runs as text for a terminal: what people look at all day.
+//! Runs as text for a terminal: the form that people read most.
 //!
-//! Idea: who, where and at which level first; then what happened, one column per session; then the
-//! final state, the checks, the notes and the verdicts. Repeats that came out the same are shown
-//! once. Every mark is spelled out (`blocked by t1`), so there is no legend, and colour adds
-//! nothing but speed.
-//! Blind spot: setup and teardown are not shown; they are in the file that was run.
+//! Idea: who, where and at which level first; then what happened, one column per session; then the final state, the
+//! checks, the notes and the verdicts. Repeats with the same outcome are shown once. Every mark is spelled out
+//! (`blocked by t1`), so there is no legend, and colour only makes reading faster. Blind spot: setup and teardown are
+//! not shown; they are in the file that was run.
 
 use anchorite_model::{BlockingKnowledge, Ending, Rows, Run};
 
@@ -119,8 +118,7 @@ impl Page {
         lines
     }
 
-    /// A plain answer stands as it is, the server's words are indented, and all else carries a
-    /// mark.
+    /// A plain answer is unmarked, the server's words are indented, and everything else has a mark.
     fn remark(&self, tone: Tone, text: &str, room: usize) -> Vec<Line> {
         let (ink, mark) = match tone {
             Tone::Answer => (answer_ink(text), ""),
@@ -208,16 +206,16 @@ pub(crate) fn schedule_lines(page: &Page, run: &Run, blame: Option<&Blame>) -> V
     lines
 }
 
-/// An `ok` may step back; a count of rows may not, least of all a zero.
+/// An `ok` may be dimmed; a count of rows may not, least of all a zero.
 fn answer_ink(answer: &str) -> Ink {
     if answer == "ok" { Ink::Faint } else { Ink::Plain }
 }
 
-/// A statement with its `;`, which also separates it from the answer behind it.
+/// A statement with its `;`, which also separates it from the answer after it.
 fn statement(sql: &str, room: usize) -> Vec<Line> {
     let mut texts = visible_lines(sql);
     match texts.last_mut() {
-        // Behind a line comment the `;` would be part of the comment.
+        // After a line comment the `;` would be part of the comment.
         Some(last) if !last.contains("--") && !last.contains('#') => last.push(';'),
         _ => texts.push(";".to_owned()),
     }

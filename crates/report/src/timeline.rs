@@ -1,4 +1,4 @@
-//! What the page's lanes and the picture by itself have in common: which statement waits, until when, and for whom.
+//! What the page's lanes and the separate picture have in common: which statement waits, until when, and for whom.
 
 use anchorite_model::{Blocker, Event, Outcome};
 
@@ -7,7 +7,7 @@ use crate::story::Scene;
 /// Lanes beyond this many share colours.
 pub(crate) const COLOURS: usize = 6;
 
-/// Whether the scene is the beginning of a wait, or its going on.
+/// Whether the scene begins or continues a wait.
 pub(crate) fn waits(scene: &Scene<'_>) -> bool {
     scene.event().is_some_and(|event| matches!(event.outcome, Outcome::Blocked { .. }))
 }

@@ -5,7 +5,7 @@ use anchorite_model::{Rows, Value};
 use crate::result::counted;
 use crate::table::{ROWS_MAX, float};
 
-/// The columns' names, then each row as a tuple of literals; `mark` sets off what is a server's text.
+/// The columns' names, then each row as a tuple of literals; `mark` highlights the server's text.
 pub(crate) fn tuples(rows: &Rows, mark: &dyn Fn(&str) -> String) -> String {
     if rows.rows.is_empty() {
         return "no rows".to_owned();

@@ -26,7 +26,7 @@ pub(crate) fn wrap_before(
     opens: fn(&str) -> bool,
 ) -> Vec<String> {
     let body = text.trim_start_matches(' ');
-    // An indent may not eat the room for the words.
+    // An indent must leave room for the words.
     let indent = (text.len() - body.len()).min(limit / 3);
     let hanging = " ".repeat((indent + hang).min(limit / 2));
     let mut lines = Vec::new();
@@ -74,16 +74,16 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Splits a text that takes more than `room` columns where they end, but behind its first
-/// character. Looks no further than that, because a statement may be megabytes long.
+/// Splits a text that takes more than `room` columns where they end, but after its first character. Looks no further
+/// than that, because a statement may be megabytes long.
 fn overflow(text: &str, room: usize) -> Option<(&str, &str)> {
     let end = prefix(text, room);
     let first = text.chars().next().map_or(0, char::len_utf8);
     (end < text.len()).then(|| text.split_at(end.max(first)))
 }
 
-/// Where the longest beginning that takes at most `room` columns ends, in bytes. A combining mark
-/// takes no column of its own, so it stays with its character.
+/// The length in bytes of the longest prefix that takes at most `room` columns. A combining mark takes no column of its
+/// own, so it stays with its character.
 fn prefix(text: &str, room: usize) -> usize {
     let mut end = 0;
     for (start, c) in text.char_indices() {
@@ -96,7 +96,7 @@ fn prefix(text: &str, room: usize) -> usize {
     end
 }
 
-/// The text, or its beginning with the ellipsis where it takes more than `limit` columns.
+/// The text, or its beginning with an ellipsis if it takes more than `limit` columns.
 pub(crate) fn cut(text: &str, limit: usize, ellipsis: &str) -> String {
     if width(text) <= limit {
         return text.to_owned();

@@ -62,7 +62,7 @@ impl Cache {
     /// The cache for servers of this product.
     pub(crate) fn of(product: Product) -> Result<Self, Error> {
         let root = user_cache()?;
-        // Not made yet? Then what counts is how far the user gets towards it.
+        // If it does not exist yet, what counts is how far down its path the user can get.
         let out_of_reach = family::other_user(product).is_some_and(|user| !user.reaches(&root));
         Ok(Self { root: if out_of_reach { PathBuf::from(SYSTEM_CACHE) } else { root } })
     }
@@ -105,7 +105,7 @@ impl Cache {
             return Ok(found);
         }
         let _lock = self.lock(key, progress)?;
-        // Somebody else may have made it while we waited for the lock.
+        // Another process may have made it while we waited for the lock.
         if let Some(found) = self.find(key) {
             return Ok(found);
         }
@@ -131,7 +131,7 @@ impl Cache {
     }
 
     fn put(&self, workshop: &Workshop<'_>) -> Result<(), Error> {
-        // An entry without a manifest, or whose program is gone, is in the way.
+        // An entry without a manifest, or whose program is gone, must be removed first.
         crate::folder::remove(&workshop.place);
         fs::rename(&workshop.entry, &workshop.place).map_err(Error::io("create", &workshop.place))
     }

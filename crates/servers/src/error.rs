@@ -1,4 +1,4 @@
-//! Why a server could not be had, started or stopped: always one message that says what to do next.
+//! Why a server could not be obtained, started or stopped: always one message that says what to do next.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The text does not name a server.
-    #[error("'{request}' names no server: {reason}")]
+    #[error("'{request}' is not a server: {reason}")]
     Request {
         /// What was asked for.
         request: String,
@@ -24,18 +24,18 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// No source of this machine has it.
-    #[error("{request} cannot be had on this machine: {reason}")]
+    /// No source on this machine has it.
+    #[error("{request} is not available on this machine: {reason}")]
     Unavailable {
         /// What was asked for.
         request: String,
-        /// Which sources were tried and why they do not serve.
+        /// Which sources were tried and why they failed.
         reason: String,
     },
     /// A program that fetches, unpacks or builds failed.
     #[error("{what} failed: {reason}")]
     Tool {
-        /// The program and what it was to do.
+        /// The program and what it was doing.
         what: String,
         /// How it ended and its last lines.
         reason: String,
@@ -53,22 +53,22 @@ pub enum Error {
     /// The server ended, or did not become ready in time.
     #[error("{server} did not start: {reason}\n{log}")]
     Start {
-        /// What was to be started.
+        /// What was being started.
         server: String,
         /// What happened.
         reason: String,
         /// The last lines of its log.
         log: String,
     },
-    /// [`crate::stop_all`] was called meanwhile.
+    /// [`crate::stop_all`] was called.
     #[error("interrupted")]
     Interrupted,
     /// `stop` named a kept server that is not there.
-    #[error("no kept server is called '{name}'; {known}")]
+    #[error("there is no kept server '{name}'; {known}")]
     NotKept {
         /// The name, port or target.
         name: String,
-        /// Those that are there, in a sentence.
+        /// Those that exist, in a sentence.
         known: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Does a server answer on the wire, and which version is it? Looked at without running any statement.
+//! Whether a server answers on the wire, and its version, determined without running any statement.
 //!
 //! Idea: MySQL's protocol begins with a greeting of the server that carries its version. PostgreSQL's server
 //! answers a start-up message with its parameters, the version among them, and then says that it is ready
@@ -24,14 +24,14 @@ const MARIADB_DISGUISE: &str = "5.5.5-";
 const PROTOCOL_3: u32 = 3 << 16;
 /// SQLSTATE of a login that the server's rules do not provide for, for instance because it is not encrypted.
 const INVALID_AUTHORIZATION: &str = "28000";
-/// A start-up answer is a few hundred bytes; whatever claims to be longer is no such answer.
+/// A start-up answer is a few hundred bytes; anything that claims to be longer is not one.
 const LONGEST_MESSAGE: u32 = 1 << 16;
 
 /// Whether the server answers; gives the version in its own words.
 pub fn greets(endpoint: &Endpoint) -> Result<String, String> {
     let address: SocketAddr = format!("{}:{}", endpoint.host, endpoint.port)
         .parse()
-        .map_err(|error| format!("'{}' is no address: {error}", endpoint.host))?;
+        .map_err(|error| format!("'{}' is not an address: {error}", endpoint.host))?;
     let say = |error: io::Error| error.to_string();
     let mut stream = TcpStream::connect_timeout(&address, limits::HANDSHAKE).map_err(say)?;
     stream.set_read_timeout(Some(limits::HANDSHAKE)).map_err(say)?;
@@ -57,7 +57,7 @@ fn version_of_greeting(packet: &[u8]) -> Result<String, String> {
             Ok(version.strip_prefix(MARIADB_DISGUISE).unwrap_or(&version).to_owned())
         }
         Some((&ERROR_PACKET, rest)) => Err(text(rest.get(2..).unwrap_or_default())),
-        _ => Err("this is no greeting of a MySQL server".to_owned()),
+        _ => Err("this is not the greeting of a MySQL server".to_owned()),
     }
 }
 
@@ -87,7 +87,7 @@ fn start_up(
                     version = words.next().unwrap_or_default();
                 }
             }
-            // It is ready enough to apply its rules about who may come in, and how.
+            // It is ready enough to apply its rules about who may log in, and how.
             b'E' if field(&body, b'C').as_deref() == Some(INVALID_AUTHORIZATION) => {
                 return Ok(version);
             }
@@ -111,7 +111,7 @@ fn message(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     stream.read_exact(&mut header)?;
     let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]);
     if !(4..LONGEST_MESSAGE).contains(&length) {
-        return Err(io::Error::other("this is no answer of a PostgreSQL server"));
+        return Err(io::Error::other("this is not an answer of a PostgreSQL server"));
     }
     let mut body = vec![0; usize::try_from(length - 4).unwrap_or(0)];
     stream.read_exact(&mut body)?;
@@ -138,8 +138,8 @@ mod tests {
             (b"\x0a9.7.4-2\0\x08\0\0\0", Ok("9.7.4-2")),
             (b"\x0a5.5.5-10.11.19-MariaDB\0\x08\0", Ok("10.11.19-MariaDB")),
             (b"\xff\x10\x04Too many connections", Err("Too many connections")),
-            (b"HTTP/1.1 400", Err("this is no greeting of a MySQL server")),
-            (b"", Err("this is no greeting of a MySQL server")),
+            (b"HTTP/1.1 400", Err("this is not the greeting of a MySQL server")),
+            (b"", Err("this is not the greeting of a MySQL server")),
         ];
         for (packet, expected) in table {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);

@@ -1,8 +1,8 @@
 //! Servers that outlive the command that started them, recorded one file each.
 //!
-//! Idea: the record holds the process's number *and* start time, so a number that the system has given to
-//! somebody else is never taken for the server. A record whose server is gone (killed, machine restarted) is
-//! removed with its folder as soon as somebody looks.
+//! Idea: the record holds the process's number *and* start time, so a number that the system has reused is never taken
+//! for the server. A record whose server is gone (killed, machine restarted) is removed with its folder the next time
+//! the records are read.
 
 use std::fs;
 use std::io;
@@ -39,7 +39,7 @@ pub struct Kept {
     pub started: u64,
     /// The data folder.
     pub folder: PathBuf,
-    /// The container engine, if it is a container; the container is called like the folder.
+    /// The container engine, if it is a container; the container has the name of the folder.
     pub engine: Option<PathBuf>,
 }
 
@@ -57,7 +57,7 @@ impl Kept {
             name: format!("{}-{port}", request.product),
             target: request.to_string(),
             version: match &engine {
-                // The tag of an image need not be a version.
+                // The tag of an image may not be a version.
                 Some(_) => server.version.clone(),
                 None => server.installation.version.clone(),
             },
@@ -77,7 +77,7 @@ impl Kept {
         make_folder(state)?;
         let path = self.file(state);
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        // Written aside and renamed: a reader sees all of it or nothing.
+        // Written to a temporary file and renamed: a reader sees all of it or nothing.
         let half = path.with_extension("half");
         fs::write(&half, text + "\n").map_err(Error::io("write", &half))?;
         fs::rename(&half, &path).map_err(Error::io("write", &path))
@@ -100,7 +100,7 @@ impl Kept {
         }
     }
 
-    /// Whether somebody who says this means this server.
+    /// Whether this text identifies the server.
     fn is_called(&self, name: &str) -> bool {
         let product = self.target.split('@').next();
         [self.name.as_str(), &self.target, &self.url].contains(&name)
@@ -129,7 +129,7 @@ impl Kept {
     }
 }
 
-/// Where Anchorite keeps what it wants to know again: `ANCHORITE_STATE`, else the user's folder for such things.
+/// Where Anchorite keeps its state: `ANCHORITE_STATE`, else the user's state folder.
 pub fn state_folder() -> Result<PathBuf, Error> {
     user_folder("ANCHORITE_STATE", "XDG_STATE_HOME", ".local/state")
 }
@@ -170,8 +170,8 @@ fn stop_in(state: &Path, names: Option<&[String]>) -> Result<Vec<Kept>, Error> {
     {
         let known: Vec<&str> = running.iter().map(|server| server.name.as_str()).collect();
         let known = match known.as_slice() {
-            [] => "none is kept".to_owned(),
-            known => format!("kept are: {}", known.join(", ")),
+            [] => "there are none".to_owned(),
+            known => format!("there are: {}", known.join(", ")),
         };
         return Err(Error::NotKept { name: unknown.clone(), known });
     }

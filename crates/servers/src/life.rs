@@ -1,4 +1,4 @@
-//! Does the server live, does it hold its port, and what did it say last?
+//! Whether the server is alive and holds its port, and the last lines of its log.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,14 +13,14 @@ use crate::source::container::Container;
 const LOG_LINES: usize = 15;
 /// Earlier lines that sound like the reason.
 const BAD_LINES: usize = 5;
-/// Words of a line that tells why a server crashed: it is shown whatever was said after it.
+/// Words of a line that says why a server crashed: it is shown whatever follows it.
 const CRASH_WORDS: [&str; 5] = ["assertion", "signal ", "sanitizer", "panic", "[fatal]"];
-/// Bytes at the end of a log among which those lines are looked for.
+/// Number of bytes at the end of a log that are searched for those lines.
 const LAST_PART: u64 = 64 * 1024;
 /// The file in a server's folder that takes what the server prints.
 pub(crate) const LOG: &str = "log";
 
-/// What shows whether the server lives.
+/// What shows whether the server is alive.
 #[derive(Debug)]
 pub(crate) enum Life {
     /// A process that leads this group.
@@ -39,7 +39,7 @@ impl Life {
         }
     }
 
-    /// How the server ended; `None` if it runs, or if the engine of its container does not tell.
+    /// How the server ended; `None` if it is running, or if the container engine does not say.
     pub(crate) fn ended(&self) -> Option<Ended> {
         match self {
             Self::Process { group, .. } => ended(*group),
@@ -47,7 +47,7 @@ impl Life {
         }
     }
 
-    /// Who listens on the port. A container's port is held by the engine, which has told us of a clash.
+    /// Who listens on the port. A container's port is held by the engine, which would have reported a clash.
     pub(crate) fn listener(&self, port: u16) -> Listener {
         match self {
             Self::Process { group, .. } => port::listener(port, *group),

@@ -1,4 +1,4 @@
-//! Every wait of this crate, by name.
+//! The limits of every wait in this crate.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) const BUILD: Duration = Duration::from_secs(2 * 60 * 60);
 /// Another process that is fetching the same server.
 pub(crate) const CACHE_LOCK: Duration = Duration::from_secs(3 * 60 * 60);
 
-/// Ports that are tried when somebody else takes the chosen one before the server does.
+/// Number of ports to try if another process takes the chosen one before the server does.
 pub(crate) const PORT_TRIES: usize = 5;
 
 /// Removing a folder in which a dying process may still create files.

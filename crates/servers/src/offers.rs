@@ -1,4 +1,4 @@
-//! What can be had on this machine, without asking anybody outside.
+//! What is available on this machine, determined without network access.
 
 use anchorite_model::Product;
 
@@ -11,7 +11,7 @@ use crate::source::{
 use crate::version::satisfies;
 use crate::{Error, catalog};
 
-/// A server that can be had.
+/// A server that is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// The request that gives it.
@@ -24,7 +24,7 @@ pub struct Offer {
     pub cached: bool,
 }
 
-/// Everything that can be had: what is installed, what is in the cache, what could be fetched or built.
+/// Everything that is available: what is installed, what is in the cache, what could be fetched or built.
 pub fn offers() -> Result<Vec<Offer>, Error> {
     let engine = container::engine();
     let mut offers = Vec::new();
@@ -59,14 +59,14 @@ pub fn offers() -> Result<Vec<Offer>, Error> {
     Ok(offers)
 }
 
-/// What would be needed for a product of which [`offers`] has nothing, in a sentence.
+/// What would be needed for a product that [`offers`] does not list, in a sentence.
 pub fn needed_for(product: Product) -> String {
     let mut obstacles: Vec<String> = Vec::new();
     for row in catalog::ROWS.iter().filter(|row| row.product == product) {
         obstacles.extend(obstacle(row).filter(|obstacle| !obstacles.contains(obstacle)));
     }
     match obstacles.is_empty() {
-        true => format!("no package carries it; {}", own_program(product)),
+        true => format!("no package provides it; {}", own_program(product)),
         false => format!("{}; or {}", obstacles.join("; "), own_program(product)),
     }
 }
@@ -80,7 +80,7 @@ fn pinned(row: &Row) -> Option<&'static str> {
 }
 
 fn of_installed(product: Product, found: &Installation) -> Offer {
-    // The series in the product's own habit: PostgreSQL counts by one number, the others by two.
+    // The series as the product defines it: PostgreSQL uses one number, the others two.
     let parts = if product == Product::Postgres { 1 } else { 2 };
     let series: Vec<&str> = found.version.split('.').take(parts).collect();
     Offer {

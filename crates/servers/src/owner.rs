@@ -1,4 +1,4 @@
-//! Who owns a temporary folder, and what happens to the folders of the dead.
+//! Who owns a temporary folder, and what happens to the folders of dead processes.
 //!
 //! Idea: the folder's name holds the owner's process number, its start time (numbers are reused) and its PID
 //! namespace (containers may share `/dev/shm`). No file has to be written for it, so there is no moment at
@@ -67,8 +67,8 @@ pub(crate) struct Owner {
 impl Owner {
     /// This process.
     pub(crate) fn us() -> io::Result<Self> {
-        let identity =
-            Identity::us().ok_or_else(|| io::Error::other("/proc does not tell who we are"))?;
+        let identity = Identity::us()
+            .ok_or_else(|| io::Error::other("/proc does not identify this process"))?;
         Ok(Self { namespace: pid_namespace(), identity })
     }
 

@@ -1,4 +1,4 @@
-//! What a long download or build tells the caller while it goes on.
+//! Progress reports of long downloads and builds.
 
 /// Receives what is going on. The crate itself prints nothing.
 pub trait Progress: Sync {
@@ -9,7 +9,7 @@ pub trait Progress: Sync {
     fn detail(&self, text: &str);
 }
 
-/// Tells nobody.
+/// Discards all reports.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

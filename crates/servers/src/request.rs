@@ -8,12 +8,12 @@ use anchorite_model::Product;
 
 use crate::Error;
 
-/// A server that somebody wants.
+/// A request for a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The product.
     pub product: Product,
-    /// The version or a prefix of it, without a leading `v`; `None` = whatever is easiest here.
+    /// The version or a prefix of it, without a leading `v`; `None` = whatever is easiest to get here.
     pub version: Option<String>,
     /// The server program to use instead of looking for one.
     pub binary: Option<PathBuf>,

@@ -11,8 +11,8 @@ use crate::process::Ended;
 use crate::starter::Starter;
 use crate::{Endpoint, Error, Progress, Request, data_folder, obtain, owner, port};
 
-/// Asks whether a server is ready: its version, or why not. Called again and again until it says yes, so an
-/// attempt should fail soon rather than wait long.
+/// Asks whether a server is ready: its version, or why not. Called repeatedly until it succeeds, so an attempt should
+/// fail early rather than wait long.
 pub type Ready<'a> = dyn Fn(&Endpoint) -> Result<String, String> + 'a;
 
 /// How a server is to be started.
@@ -21,7 +21,7 @@ pub struct Options<'a> {
     pub extra_args: Vec<String>,
     /// Asks whether it is ready.
     pub ready: &'a Ready<'a>,
-    /// Hears what is going on.
+    /// Receives progress reports.
     pub progress: &'a dyn Progress,
 }
 
@@ -30,11 +30,11 @@ pub struct Options<'a> {
 pub struct RunningServer {
     /// How to reach it.
     pub endpoint: Endpoint,
-    /// The version, as the readiness check learnt it; where that learnt nothing, as the program says.
+    /// The version, from the readiness check or else from the program itself.
     pub version: String,
     /// What was started.
     pub installation: Installation,
-    /// The number of the server's process; `None` if a container engine does not tell.
+    /// The number of the server's process; `None` if a container engine does not say.
     pub pid: Option<u32>,
     life: Life,
     folder: OwnedFolder,

@@ -22,7 +22,7 @@ enum Attempt {
     Failed(String),
 }
 
-/// Everything that one start needs.
+/// Everything needed for one start.
 pub(crate) struct Starter<'a> {
     /// What to start.
     pub installation: &'a Installation,
@@ -37,7 +37,7 @@ pub(crate) struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    /// Prepares the data and starts the server, on another port if somebody took the first one.
+    /// Prepares the data and starts the server, on another port if the first one was taken.
     pub(crate) fn start(&self) -> Result<(Endpoint, String, Life), Error> {
         if let Runs::Program(program) = &self.installation.runs {
             self.prepare(program)?;
@@ -58,7 +58,7 @@ impl Starter<'_> {
                     return Ok((endpoint, version, life));
                 }
                 Attempt::PortTaken => {
-                    failure = format!("somebody else took port {port}");
+                    failure = format!("another process took port {port}");
                     if let Life::Process { group, .. } = life {
                         self.folder.end_process(group);
                     }
@@ -203,7 +203,7 @@ impl Starter<'_> {
                 return Ok(Attempt::PortTaken);
             }
             if ended {
-                return Ok(Attempt::Failed("it ended by itself".to_owned()));
+                return Ok(Attempt::Failed("it exited by itself".to_owned()));
             }
             if listener == Listener::Ours {
                 match (self.options.ready)(endpoint) {
@@ -311,7 +311,7 @@ mod tests {
         let taken = stranger.local_addr().unwrap().port();
         let script = "#!/bin/sh\ncase \"$*\" in *--initialize*) exit;; esac\nexec sleep 600\n";
         let error = try_start(script, &|| Ok(taken)).unwrap_err().to_string();
-        assert!(error.contains(&format!("somebody else took port {taken}")), "{error}");
+        assert!(error.contains(&format!("another process took port {taken}")), "{error}");
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
         let script =
             "#!/bin/sh\ncase \"$*\" in *--initialize*) exit;; esac\necho no room left\nexit 1\n";
         let error = try_start(script, &port::free).unwrap_err().to_string();
-        assert!(error.contains("mysql 9.7.4 did not start: it ended by itself"), "{error}");
+        assert!(error.contains("mysql 9.7.4 did not start: it exited by itself"), "{error}");
         assert!(error.contains("\n  no room left"), "{error}");
     }
 }

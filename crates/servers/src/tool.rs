@@ -1,4 +1,5 @@
-//! Programs that fetch, unpack, build, initialise, or say their version: run, followed, limited in time.
+//! Runs programs that fetch, unpack, build, initialise, or print their version: with their output passed on and a time
+//! limit.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -47,7 +48,7 @@ pub(crate) fn run(
     }
 }
 
-/// Asks a program something that it answers at once; `None` if it cannot be started or does not answer.
+/// Runs a program that should answer at once; `None` if it cannot be started or does not answer.
 pub(crate) fn ask<Word: AsRef<OsStr>>(
     program: &Path,
     args: impl IntoIterator<Item = Word>,
@@ -65,7 +66,7 @@ pub(crate) fn ask<Word: AsRef<OsStr>>(
     Some((status.filter(|_| ended)?, text))
 }
 
-/// Lets standard output and standard error flow into one pipe. Without an own input it reads nothing.
+/// Directs standard output and standard error into one pipe. Without an input file it reads nothing.
 fn capture(command: &mut Command) -> io::Result<PipeReader> {
     let (reader, writer) = io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true)?;

@@ -1,4 +1,4 @@
-//! As whom a server runs.
+//! The user that a server runs as.
 //!
 //! PostgreSQL refuses to run as root, so root runs it as another user: `postgres` if there is one, else
 //! `nobody`. Everybody else, and every other server, runs as the user who asked.

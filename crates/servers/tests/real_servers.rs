@@ -143,7 +143,7 @@ fn a_bad_argument_is_an_error_with_the_servers_own_words() {
     for request in servers() {
         let error = start_with(&request, &["--no-such-option=1"]).expect_err("it cannot start");
         let text = error.to_string();
-        assert!(text.contains("did not start: it ended by itself"), "{request}: {text}");
+        assert!(text.contains("did not start: it exited by itself"), "{request}: {text}");
         // All of them spell the name of the option in the complaint, some with other dashes.
         let complaint = text.replace('_', "-");
         assert!(complaint.contains("no-such-option"), "{request}: {text}");

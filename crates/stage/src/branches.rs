@@ -1,8 +1,8 @@
 //! Transactions of two-phase commit that a case has begun and not finished: pure.
 //!
-//! Idea: what a session answered with success is so, whatever was meant. An XA transaction belongs to its session until
-//! that ends, and only its own commands end it. A prepared one outlives the session, and then anybody can end it.
-//! What another run prepared under the same id is none of ours: there the command of the case failed.
+//! Idea: a command that succeeded had its effect, whatever the intention. An XA transaction belongs to its session
+//! until that ends, and only its own commands end it. A prepared one outlives the session, and then any session can end
+//! it. What another run prepared under the same id is not ours: there the command of the case failed.
 
 use anchorite_drivers::Reply;
 use anchorite_model::SessionIndex;
@@ -11,16 +11,16 @@ use anchorite_model::sql::TwoPhase;
 /// PostgreSQL answers PREPARE TRANSACTION of a failed transaction with success and another tag.
 const PREPARED_TAG: &str = "PREPARE TRANSACTION";
 
-/// How far a transaction has come.
+/// How far a transaction has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// XA, takes statements.
+    /// XA, accepts statements.
     Active,
-    /// XA, takes no more statements.
+    /// XA, accepts no more statements.
     Ended,
-    /// XA, prepared in a session that is still there.
+    /// XA, prepared in a session that still exists.
     Prepared,
-    /// Prepared, and no session's any more: XA's, whose session could not end it, or PostgreSQL's.
+    /// Prepared, and no longer owned by a session: XA's, whose session could not end it, or PostgreSQL's.
     Detached { is_xa: bool },
 }
 
@@ -37,7 +37,7 @@ struct Branch {
 pub(crate) struct Branches(Vec<Branch>);
 
 impl Branches {
-    /// Takes in what a session's command was answered with.
+    /// Records the answer to a session's command.
     pub(crate) fn learn(&mut self, session: SessionIndex, command: &TwoPhase, reply: &Reply) {
         let Ok(answer) = reply else { return };
         match command {
@@ -71,8 +71,8 @@ impl Branches {
         }
     }
 
-    /// What became of that command. One that failed is not tried again: an XA transaction that was chosen as a
-    /// deadlock's victim refuses its END and takes its ROLLBACK.
+    /// Records the result of that command. One that failed is not tried again: an XA transaction that was chosen as a
+    /// deadlock's victim refuses END and accepts ROLLBACK.
     pub(crate) fn commanded(&mut self, session: SessionIndex, is_done: bool) {
         let Some(at) = self.0.iter().position(|branch| branch.session == session) else { return };
         match self.0[at].phase {
@@ -83,7 +83,7 @@ impl Branches {
         }
     }
 
-    /// The session is gone. What it had prepared is not.
+    /// The session is gone. What it prepared is not.
     pub(crate) fn lose(&mut self, session: SessionIndex) {
         for branch in self.0.iter_mut().filter(|branch| branch.session == session) {
             if branch.phase == Phase::Prepared {
@@ -92,7 +92,7 @@ impl Branches {
         }
     }
 
-    /// Takes out those that no session has any more: id, and the command that rolls it back.
+    /// Removes those that no session owns any more: id, and the command that rolls it back.
     pub(crate) fn take_detached(&mut self) -> Vec<(String, String)> {
         let detached = |branch: &Branch| match branch.phase {
             Phase::Detached { is_xa: true } => Some(format!("XA ROLLBACK {}", branch.id)),
@@ -105,7 +105,7 @@ impl Branches {
         taken
     }
 
-    /// The ids of those that hold their locks without a connection.
+    /// The ids of those that hold locks without a connection.
     pub(crate) fn without_connection(&self) -> Vec<&str> {
         let is_detached = |branch: &&Branch| matches!(branch.phase, Phase::Detached { .. });
         self.0.iter().filter(is_detached).map(|branch| branch.id.as_str()).collect()
@@ -136,7 +136,7 @@ mod tests {
         let mut open = after(&["XA START 'a'"]);
         assert_eq!(open.next_command(0).as_deref(), Some("XA END 'a'"));
         assert_eq!(open.next_command(1), None);
-        // Also where the command fails: the next one may still be taken.
+        // Even if the command fails: the next one may still be accepted.
         open.commanded(0, false);
         assert_eq!(open.next_command(0).as_deref(), Some("XA ROLLBACK 'a'"));
         open.commanded(0, false);

@@ -1,4 +1,4 @@
-//! One session on the stage: what it is doing, what waits behind it, what became of its transaction.
+//! One session of a case: what it is doing, what is queued behind it, the state of its transaction.
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -8,16 +8,16 @@ use anchorite_drivers::{ConnectionId, Reply, Session};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{DbError, ErrorClass, SessionIndex};
 
-/// What a session has been sent and not yet answered.
+/// A statement that was sent and not yet answered.
 #[derive(Debug, Clone)]
 pub struct Pending {
     /// Index of the step in the schedule; `None` for the stage's own statements at the end.
     pub step: Option<usize>,
     /// When it was sent.
     pub since: Instant,
-    /// Whether it was reported as blocked, and the place of that report among all such reports.
+    /// Whether it was reported as blocked, and the position of that report among all such reports.
     pub blocked: Option<u64>,
-    /// When it was taken for blocked although the server did not show that it waits.
+    /// When it was assumed to be blocked although the server did not show that it waits.
     pub guessed: Option<Instant>,
     /// When it was cancelled, if it was.
     pub cancelled: Option<Instant>,
@@ -25,11 +25,11 @@ pub struct Pending {
 
 /// A session of the case.
 pub struct CaseSession {
-    /// Its place in the case.
+    /// Its index in the case.
     pub index: SessionIndex,
     /// The connection.
     pub session: Box<dyn Session>,
-    /// What the server calls the connection.
+    /// The server's id of the connection.
     pub id: ConnectionId,
     /// The unanswered statement.
     pub pending: Option<Pending>,
@@ -39,12 +39,12 @@ pub struct CaseSession {
     explicit: bool,
     /// Whether the server says that a transaction is open; `None` = it did not say.
     in_transaction: Option<bool>,
-    /// The explicit transaction was ended by an error: its remaining statements must not be sent,
-    /// because they would run outside of it.
+    /// The explicit transaction was ended by an error: its remaining statements must not be sent, because they would
+    /// run outside it.
     orphaned: bool,
     /// The connection is gone.
     pub lost: bool,
-    /// How many statements it was sent to end what it has open at the end.
+    /// How many statements were sent at the end to end what it has open.
     pub endings: usize,
 }
 
@@ -93,12 +93,12 @@ impl CaseSession {
         self.session = Box::new(Closed(self.id));
     }
 
-    /// Whether something is, or may be, open here that a roll-back would end.
+    /// Whether something is, or may be, open here that a rollback would end.
     pub fn maybe_in_transaction(&self) -> bool {
         self.in_transaction.unwrap_or(self.explicit)
     }
 
-    /// Notes what an answer means for the session's transaction.
+    /// Records what an answer means for the session's transaction.
     pub fn learn(&mut self, kind: &StatementKind, reply: &Reply) {
         match reply {
             Ok(answer) => {
@@ -116,7 +116,7 @@ impl CaseSession {
             }
             Err(error) => {
                 self.lost |= error.class == ErrorClass::ConnectionLost;
-                // An error says nothing where the server sends no status with it: keep what we know.
+                // If the server sends no status with an error, keep what we know.
                 self.in_transaction = error.in_transaction.or(self.in_transaction);
                 if error.transaction_gone && error.in_transaction != Some(true) {
                     self.orphaned = self.explicit && !kind.ends_transaction();
@@ -128,7 +128,7 @@ impl CaseSession {
     }
 }
 
-/// In the place of a connection that was closed; nothing is ever sent to it.
+/// Replaces a connection that was closed; nothing is ever sent to it.
 struct Closed(ConnectionId);
 
 impl Session for Closed {

@@ -1,9 +1,9 @@
 //! Blocked, or still moving? The rule, as a pure function of what the server said.
 //!
-//! A look at the server is *stable* when every outstanding statement waits for a lock and following the
-//! waits-for edges leads only to idle sessions of the case: an idle session does nothing until we submit
-//! something, so nothing can change by itself. A cycle means that the server's deadlock error is about
-//! to come. An edge to a connection that is none of ours may vanish at any moment.
+//! A look at the server is *stable* when every outstanding statement waits for a lock and following the waits-for edges
+//! leads only to idle sessions of the case: an idle session does nothing until we submit something, so nothing can
+//! change by itself. A cycle means that the server's deadlock error is about to arrive. An edge to a connection that is
+//! not ours may vanish at any moment.
 //!
 //! Assumption: a waiter needs *all* of its blockers to go away, which holds for lock queues.
 
@@ -14,9 +14,9 @@ use anchorite_drivers::{ConnectionId, Wait};
 /// What one look at the server means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// These outstanding statements are not waiting for a lock: their answers will come.
+    /// These outstanding statements are not waiting for a lock: their answers will arrive.
     Moving(Vec<ConnectionId>),
-    /// All wait, and some for each other: an error will come to one of these.
+    /// All wait, and some for each other: one of these will get an error.
     Cycle(Vec<ConnectionId>),
     /// All wait, and some for these connections outside the case.
     Outsiders(Vec<ConnectionId>),

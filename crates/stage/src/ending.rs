@@ -13,12 +13,12 @@ use crate::looking::give_up;
 use crate::open_sessions::Stage;
 use crate::{Limits, StageError};
 
-/// After its session was closed a prepared transaction gets this long to be nobody's.
+/// How long a prepared transaction may still belong to its session after that was closed.
 const DETACHING: Duration = Duration::from_millis(500);
 /// And is asked for this often meanwhile.
 const DETACHING_PAUSE: Duration = Duration::from_millis(25);
 
-/// What is left when the last transaction has ended.
+/// The state when the last transaction has ended.
 pub struct Remains {
     /// The record, without the final state.
     pub run: Run,
@@ -31,7 +31,7 @@ pub struct Remains {
 }
 
 impl Stage<'_> {
-    /// Plays the schedule and ends whatever is still going on then. Whatever happens, nothing outlives the sessions.
+    /// Runs the schedule and ends whatever is still open then. Whatever happens, nothing outlives the sessions.
     pub fn perform_all(mut self) -> Result<Remains, StageError> {
         if let Err(error) = self.play().and_then(|()| self.end_all()) {
             self.abandon();
@@ -59,8 +59,8 @@ impl Stage<'_> {
         Remains { run, case_sessions, watcher, is_by_chance }
     }
 
-    /// Ends what idle sessions have open, one at a time; each may set others free, whose queued statements follow.
-    /// Then what is prepared and no session's, which may set further ones free.
+    /// Ends what idle sessions have open, one at a time; each may release others, whose queued statements follow. Then
+    /// ends what is prepared and owned by no session, which may release further ones.
     fn roll_back_open(&mut self) -> Result<(), StageError> {
         loop {
             while let Some(session) = self.next_to_roll_back() {
@@ -115,7 +115,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Rolls back prepared transactions that no session of the case has any more.
+    /// Rolls back prepared transactions that no session of the case owns any more.
     fn roll_back_prepared(&mut self, prepared: &[(String, String)]) {
         let limits = &self.options.limits;
         let mut opened = self.schema.open(&own_session("ender", limits));
@@ -135,7 +135,7 @@ impl Stage<'_> {
         self.last_end = Some(Instant::now());
     }
 
-    /// Leaves nothing behind when the run cannot go on: open transactions end with their connections, but not what
+    /// Leaves nothing behind when the run cannot continue: open transactions end with their connections, but not what
     /// waits for a lock elsewhere or is prepared.
     fn abandon(&mut self) {
         let _unheeded = heed(None);
@@ -158,7 +158,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Statements that nobody of the case can set free any more are cancelled.
+    /// Cancels statements that no session of the case can release any more.
     fn cancel_stuck(&mut self) -> Result<(), StageError> {
         for index in 0..self.case_sessions.len() {
             let case_session = &mut self.case_sessions[index];
@@ -203,7 +203,7 @@ impl Stage<'_> {
     }
 }
 
-/// A session that was closed a moment ago may still have what it prepared.
+/// A session that was closed a moment ago may still own what it prepared.
 fn insist(session: &mut dyn Session, sql: &str, limits: &Limits) -> Reply {
     let begun = Instant::now();
     loop {

@@ -1,10 +1,10 @@
-//! Runs a case on a target, exactly.
+//! Runs a case on a target deterministically.
 //!
-//! The statements of several sessions are submitted in schedule order from one thread. After each
-//! submission the stage *settles*: every outstanding statement has either been answered or waits for a
-//! lock, as the server itself says ([`decide`]). Statements of a blocked session queue up; when it
-//! resumes, its queued statements follow before the schedule goes on. Everything that happened is in the
-//! [`Run`], in order. A statement is sent exactly once, whatever happens to it.
+//! The statements of several sessions are submitted in schedule order from one thread. After each submission the stage
+//! *settles*: every outstanding statement has either been answered or waits for a lock, according to the server itself
+//! ([`decide`]). Statements of a blocked session queue up; when it resumes, its queued statements follow before the
+//! schedule continues. Everything that happened is in the [`Run`], in order. A statement is sent exactly once, whatever
+//! happens to it.
 //!
 //! Source: the settle rule is DESIGN's; the published tools use timers of 0.1 to 2 seconds instead.
 //! Blind spot: where the server cannot be asked, silence counts as blocked, and the run says so.
@@ -56,15 +56,14 @@ pub struct RunOptions {
     pub asking: Asking,
     /// How long things may take.
     pub limits: Limits,
-    /// Leave out what is dear to ask and only people need: the kind of a wait where the server tells it
-    /// by another question.
+    /// Leave out what is expensive to ask and only people need: the kind of a wait, where that takes another query.
     pub terse: bool,
     /// Set from outside (Ctrl-C) to stop at the next opportunity.
     pub interrupt: Arc<AtomicBool>,
 }
 
 impl RunOptions {
-    /// Whether somebody wants us to stop.
+    /// Whether we have been asked to stop.
     fn check_interrupt(&self) -> Result<(), StageError> {
         if self.interrupt.load(Ordering::Relaxed) { Err(StageError::Interrupted) } else { Ok(()) }
     }
@@ -113,11 +112,11 @@ impl From<RunError> for StageError {
     }
 }
 
-/// While a case waits for its turn, the interrupt is looked at this often.
+/// While a case waits for its turn, the interrupt is checked this often.
 const TURN_SLICE: Duration = Duration::from_millis(50);
 
-/// Waits until it is this case's turn on the target, where cases take turns. As long as nobody interrupts: whoever
-/// has the turn ends within limits.
+/// Waits until it is this case's turn, on targets where cases take turns, or until an interrupt: the case whose turn it
+/// is ends within limits.
 fn await_turn(
     target: &dyn Target,
     options: &RunOptions,
@@ -129,7 +128,7 @@ fn await_turn(
     Ok(turn)
 }
 
-/// Runs one case on a schema of its own.
+/// Runs one case in its own schema.
 pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
     heeding(options, || {
         let _turn = await_turn(target, options)?;
@@ -137,8 +136,8 @@ pub fn run_case(target: &dyn Target, case: &Case, options: &RunOptions) -> Resul
     })
 }
 
-/// Does something that an interrupt ends early. What came of it then is not the truth: statements of our own, which
-/// read the final state for instance, may have failed because of it.
+/// Does something that an interrupt ends early. Its result is then unreliable: our own statements, such as those that
+/// read the final state, may have failed because of it.
 fn heeding<T>(
     options: &RunOptions,
     work: impl FnOnce() -> Result<T, StageError>,
@@ -150,7 +149,7 @@ fn heeding<T>(
     result
 }
 
-/// The same for who has the turn already.
+/// The same for a case whose turn it is already.
 fn run_in_turn(target: &dyn Target, case: &Case, options: &RunOptions) -> Result<Run, StageError> {
     let schema = target.create_schema()?;
     let schema = schema.as_ref();
@@ -161,7 +160,7 @@ fn run_in_turn(target: &dyn Target, case: &Case, options: &RunOptions) -> Result
     let mut stage = Stage::new(target.info(), schema, case, options, open_sessions);
     stage.run.settings = settings;
     let Remains { mut run, case_sessions, watcher, .. } = stage.perform_all()?;
-    // Session-wide locks must not stand in the way of the reader.
+    // Session-wide locks must not block the reader.
     drop((case_sessions, watcher));
     if run.ending == Ending::Complete {
         read_final_state(&mut run, schema, &options.limits);

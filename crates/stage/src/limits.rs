@@ -1,4 +1,4 @@
-//! Every wait of the stage has a limit, and every limit has a name.
+//! The limits of all waits in the stage.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ pub struct Limits {
     pub pause: Duration,
     /// A statement that neither answers nor waits for a lock is cancelled after this time.
     pub statement: Duration,
-    /// Given to the server as its own limit on a wait for a lock; long, because blocked statements are
-    /// ended by the case or by the roll-back at its end, not by a clock.
+    /// Given to the server as its own limit on a wait for a lock; long, because blocked statements are ended by the
+    /// case or by the rollback at its end, not by a clock.
     pub lock_wait: Duration,
     /// Sessions that wait for each other get this long for the server's deadlock error to arrive.
     pub deadlock: Duration,
@@ -49,17 +49,17 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For many cases, one after another. MariaDB follows one blocker of each waiter only, and finds some
-    /// deadlocks when a third session ends, not before: a hunt does not wait for that. With several workers a
-    /// statement takes longer, but nobody is idle meanwhile: asking early would cost more than it gains.
+    /// For many cases, one after another. MariaDB follows only one blocker of each waiter, and finds some deadlocks
+    /// only when a third session ends: a hunt does not wait for that. With several workers a statement takes longer,
+    /// but no worker is idle meanwhile: asking early would cost more than it gains.
     pub fn hurried() -> Self {
         let [pause, deadlock] = [Duration::from_micros(1500), Duration::from_millis(500)];
         Self { pause, deadlock, unseen: Duration::from_secs(1), ..Self::default() }
     }
 
-    /// However little a server answers or shows, what follows one submission is over after this time: a statement
-    /// that runs, or a deadlock that lasts, is cancelled, and a connection that ignores this is given up, one after
-    /// the other.
+    /// However little a server answers or shows, the consequences of one submission end within this time: running
+    /// statements and lasting deadlocks are cancelled, and connections that ignore this are abandoned, one after the
+    /// other.
     pub fn longest_settling(&self, sessions: usize) -> Duration {
         let sessions = u32::try_from(sessions).unwrap_or(u32::MAX);
         let waits = [self.deadlock, self.outsider, self.silence, self.unseen];
@@ -67,8 +67,8 @@ impl Limits {
         longest + self.cancel.saturating_mul(sessions)
     }
 
-    /// From the first statement of a case to the end of its last transaction: each step, then what ends a session,
-    /// settle once at most. A server that hangs when it is asked who waits is asked once.
+    /// From the first statement of a case to the end of its last transaction: each step, and each statement that ends a
+    /// session, settles at most once. A server that hangs when it is asked who waits is asked once.
     pub fn longest_schedule(&self, steps: usize, sessions: usize) -> Duration {
         let submissions = steps + sessions * ENDINGS_PER_SESSION;
         let submissions = u32::try_from(submissions).unwrap_or(u32::MAX);

@@ -1,12 +1,12 @@
 //! Looking at the server: who waits, what has to be guessed, and when waiting is over.
 //!
-//! A look that shows every outstanding statement as waiting is judged by [`crate::decide`]. A statement that is
-//! neither answered nor shown runs, as a rule, and gets the time that a statement may take. Some servers do not show
-//! every wait ([`anchorite_drivers::Watcher::misses_waits`]): there it is taken for blocked after a shorter time,
-//! and the run says that this was a guess, which makes verdicts undecided that need to know. Such a statement is
-//! not guessed about again until a transaction has ended, which may have set it free.
+//! A look that shows every outstanding statement as waiting is judged by [`crate::decide`]. A statement that is neither
+//! answered nor shown is usually running, and gets the time that a statement may take. Some servers do not show every
+//! wait ([`anchorite_drivers::Watcher::misses_waits`]): there it is assumed to be blocked after a shorter time, and the
+//! run says that this was a guess, which makes verdicts that depend on it undecided. The guess stands until a
+//! transaction ends, which may have released the statement.
 //!
-//! However little a server shows, settling ends: each way out has a limit of its own ([`crate::Limits`]).
+//! However little a server shows, settling ends: each of these waits has a limit ([`crate::Limits`]).
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ impl Stage<'_> {
         }
         let mut idle: HashSet<ConnectionId> =
             self.ids(|case_session| case_session.idle()).into_iter().collect();
-        // What the case has prepared does nothing until somebody ends it.
+        // A prepared transaction does nothing until it is ended.
         if !self.branches.without_connection().is_empty() {
             idle.insert(PREPARED);
         }
@@ -56,7 +56,7 @@ impl Stage<'_> {
                 false
             }
             Look::Outsiders(_) => begun.elapsed() >= self.options.limits.outsider,
-            // A statement that was sent after the end cannot be one that the end set free.
+            // A statement that was sent after the end cannot have been released by it.
             Look::Stable => self.last_end.is_none_or(|end| {
                 end.elapsed() >= grant_delay || self.pending().all(|pending| pending.since > end)
             }),
@@ -74,7 +74,7 @@ impl Stage<'_> {
         match waits {
             Ok(waits) => Some(waits),
             Err(error) => {
-                // The sessions will tell whether the server is gone; until then silence has to do.
+                // The sessions will show whether the server is gone; until then silence has to decide.
                 let silence_ms = milliseconds(self.options.limits.silence);
                 let reason = error.to_string();
                 self.run.notes.push(format!("the server could not be asked any more: {reason}"));
@@ -99,7 +99,7 @@ impl Stage<'_> {
         silent.then(|| outstanding.iter().map(|id| guessed_wait(*id, silence_ms)).collect())
     }
 
-    /// Adds the statements that were taken for blocked before and that nothing can have set free since.
+    /// Adds the statements that were assumed to be blocked before and that nothing can have released since.
     fn add_guessed(&self, waits: &mut Vec<Wait>) {
         let silence_ms = milliseconds(self.options.limits.unseen);
         for case_session in &self.case_sessions {
@@ -111,7 +111,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Takes statements for blocked that are neither answered nor shown as waiting.
+    /// Assumes that statements that are neither answered nor shown as waiting are blocked.
     fn guess(&mut self, moving: &[ConnectionId], waits: &mut Vec<Wait>) {
         let silence_ms = milliseconds(self.options.limits.unseen);
         for case_session in
@@ -156,8 +156,8 @@ impl Stage<'_> {
         }
     }
 
-    /// Cancels a statement that has run for too long, and gives up a connection that ignores this. One that was
-    /// blocked may wait for as long as it is shown; when it is not any more, it runs.
+    /// Cancels a statement that has run for too long, and abandons a connection that ignores this. A blocked statement
+    /// may wait for as long as it is shown; when it is no longer shown, it is running.
     pub(crate) fn enforce_limits(&mut self, begun: Instant) {
         let limits = &self.options.limits;
         for case_session in &mut self.case_sessions {
@@ -187,7 +187,7 @@ impl Stage<'_> {
     }
 }
 
-/// Goes on without a connection whose cancelled statement does not end.
+/// Continues without a connection whose cancelled statement does not end.
 pub(crate) fn give_up(case_session: &mut CaseSession, name: &str, notes: &mut Vec<String>) {
     case_session.close();
     notes.push(format!("a cancelled statement of {name} did not end; its connection was given up"));

@@ -16,13 +16,13 @@ use crate::branches::Branches;
 use crate::case_session::CaseSession;
 use crate::{Asking, RunOptions, StageError};
 
-/// Who takes part in a case: its sessions in the case's order, and somebody who knows who waits for whom.
+/// The connections of a case: its sessions in the case's order, and the watcher that knows who waits for whom.
 pub struct OpenSessions {
     pub(crate) sessions: Vec<OpenedSession>,
     pub(crate) watching: Watching,
 }
 
-/// How waits are learnt.
+/// How waits are detected.
 pub struct Watching {
     /// `None`: the server cannot be asked.
     pub(crate) watcher: Option<Box<dyn Watcher>>,
@@ -69,16 +69,16 @@ impl Watching {
     }
 }
 
-/// A case on its way through a target.
+/// A case that is running on a target.
 pub struct Stage<'a> {
     pub(crate) schema: &'a dyn Schema,
     pub(crate) options: &'a RunOptions,
     pub(crate) kinds: Vec<StatementKind>,
-    /// What each step has to do with two-phase commit.
+    /// The role of each step in two-phase commit.
     pub(crate) commands: Vec<Option<TwoPhase>>,
     /// The transactions of two-phase commit that are open.
     pub(crate) branches: Branches,
-    /// Whether the last statement that was none of the case's succeeded.
+    /// Whether the last statement that did not belong to the case succeeded.
     pub(crate) own_succeeded: Option<bool>,
     pub(crate) case_sessions: Vec<CaseSession>,
     /// `None`: the server cannot be asked.
@@ -89,16 +89,16 @@ pub struct Stage<'a> {
     moment: usize,
     /// When each step was sent.
     sent: Vec<Option<usize>>,
-    /// When a transaction last ended: the waits of others may take a moment to follow.
+    /// When a transaction last ended: the waits of others may take a moment to end.
     pub(crate) last_end: Option<Instant>,
     pub(crate) blocked_so_far: u64,
     /// The connections that somebody waits for, as of the last look.
     pub(crate) waited_for: HashSet<ConnectionId>,
-    /// No statement of the case can end a wait but by the end of a transaction, or by an error.
+    /// No statement of the case can end a wait except by ending a transaction or by an error.
     pub(crate) is_tame: bool,
-    /// Does not let the server's timers look for deadlocks before a statement that may close a cycle.
+    /// Do not wait for the server's deadlock timers before a statement that may close a cycle.
     pub(crate) hurries: bool,
-    /// Such a statement was sent early: who is a deadlock's victim was left to chance.
+    /// Such a statement was sent early: the choice of a deadlock's victim was left to chance.
     pub(crate) has_hurried: bool,
     /// How long the server took when it was last asked who waits.
     pub(crate) look_took: Duration,
@@ -188,8 +188,8 @@ impl<'a> Stage<'a> {
         self.settle(Some(session))
     }
 
-    /// Statements that queued behind a blocked one follow as soon as their session is free: one at a
-    /// time, lowest step first, before the schedule goes on.
+    /// Statements that queued behind a blocked one follow as soon as their session is free: one at a time, lowest step
+    /// first, before the schedule continues.
     pub(crate) fn perform_queued(&mut self) -> Result<(), StageError> {
         loop {
             let free =
@@ -278,7 +278,7 @@ pub(crate) fn session_options(
     SessionOptions { name: name.to_owned(), level, lock_wait: options.limits.lock_wait }
 }
 
-/// Runs the case's set-up by a session of its own.
+/// Runs the case's set-up in a separate session.
 pub(crate) fn prepare(
     target: &dyn Target,
     schema: &dyn Schema,

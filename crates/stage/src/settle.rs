@@ -4,11 +4,11 @@
 //! "look again", never "finished": only an answer means finished. A positive look counts when it is
 //! stable (`crate::looking`) and no answer has arrived meanwhile.
 //!
-//! Order of events: that the submitted statement waits comes first, because it was sent before anything
-//! else happened: it may have closed the cycle that made a victim of somebody. Of the answers that one
-//! submission brings, the errors of deadlock victims come first (they made room), then the submitted
-//! statement's own, then those of sessions that it released, in the order of arrival. A COMMIT's answer so
-//! always stands before what it set free, although both may lie ready in the same microsecond.
+//! Order of events: if the submitted statement waits, that comes first, because it was sent before anything else
+//! happened: it may have closed the cycle of a deadlock. Of the answers that follow one submission, the errors of
+//! deadlock victims come first (they released locks), then the submitted statement's own, then those of sessions that
+//! it released, in the order of arrival. So a COMMIT's answer always comes before what it released, although both may
+//! be ready in the same microsecond.
 
 use std::time::{Duration, Instant};
 
@@ -20,10 +20,10 @@ use crate::StageError;
 use crate::case_session::{CaseSession, Pending};
 use crate::open_sessions::Stage;
 
-/// Pause before the server is asked where no other session of the case is inside a transaction, so that nobody
-/// can be waited for.
+/// Pause before the server is asked if no other session of the case is inside a transaction, so that there is nothing
+/// to wait for.
 const LONELY_PAUSE: Duration = Duration::from_millis(5);
-/// A statement that runs for long is asked about less and less often, down to this.
+/// The longest interval between looks at a statement that runs for long.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// The pause grows by a quarter with each look once this many have shown nothing.
 const PATIENT_LOOKS: u32 = 16;
@@ -49,13 +49,13 @@ impl Stage<'_> {
             self.waited_for =
                 blocked.iter().flat_map(|wait| wait.blockers.iter().flatten()).copied().collect();
         }
-        // Also what arrived before an interruption is part of the record.
+        // What arrived before an interruption is also part of the record.
         self.record_arrivals(arrivals, submitter);
         outcome.map(drop)
     }
 
-    /// Waits until the server's timers have looked at every present wait, so that the next statement,
-    /// if it closes a cycle, is the one that finds it.
+    /// Waits until the server's deadlock timers have examined every present wait, so that the next statement, if it
+    /// closes a cycle, is the one that finds it.
     pub(crate) fn let_deadlock_checks_pass(&self) {
         let Some(watcher) = &self.watcher else { return };
         let youngest = self.pending().map(|pending| pending.since.elapsed()).min();
@@ -65,7 +65,7 @@ impl Stage<'_> {
         }
     }
 
-    /// The waits; `None` if they are those of the last time.
+    /// The waits; `None` if they have not changed.
     fn settle_into(
         &mut self,
         arrivals: &mut Vec<Arrival>,
@@ -74,7 +74,7 @@ impl Stage<'_> {
         let mut last_change = begun;
         let mut confirmed: Option<Vec<Wait>> = None;
         let mut looks = 0;
-        // Asking takes the server's time, too: in a hurry no more of it than is left for the statements.
+        // Asking also takes the server's time: with short limits no more of it than is left for the statements.
         let asking = if self.hurries { self.look_took.min(LONGEST_PAUSE) } else { Duration::ZERO };
         let usual = self.options.limits.pause.max(asking);
         let mut pause = if self.somebody_may_wait() { usual } else { LONELY_PAUSE };
@@ -91,8 +91,7 @@ impl Stage<'_> {
             if only_waiters && self.waits_last(arrivals) {
                 return Ok(None);
             }
-            // Right after an answer that set nobody free the server is asked at once where only known
-            // waiters are left.
+            // Right after an answer that released nobody, the server is asked at once if only known waiters are left.
             let may_be_free = self.last_end.is_some_and(|end| end >= begun);
             if !(only_waiters && looks == 0 && !may_be_free) {
                 self.pause(pause);
@@ -140,7 +139,7 @@ impl Stage<'_> {
         self.case_sessions.iter().filter_map(|case_session| case_session.pending.as_ref())
     }
 
-    /// Takes in every answer that has arrived; sessions that have waited longer are looked at first.
+    /// Reads every answer that has arrived; sessions that have waited longer are polled first.
     fn collect(&mut self, arrivals: &mut Vec<Arrival>) -> usize {
         let before = arrivals.len();
         let mut order: Vec<SessionIndex> = (0..self.case_sessions.len())
@@ -257,9 +256,9 @@ impl Stage<'_> {
     }
 }
 
-/// Whether a success leaves the waits of others as they were, if its transaction goes on afterwards: it
-/// neither released a lock nor waited for one. What had to wait may have made a victim of another waiter,
-/// whose error is still on its way.
+/// Whether a success leaves the waits of others as they were, if its transaction stays open: it neither released a lock
+/// nor waited for one. A statement that had to wait may have made another waiter a deadlock victim, whose error has not
+/// arrived yet.
 fn leaves_waits(kind: &StatementKind, was_in_transaction: bool, level: Option<Level>) -> bool {
     match kind {
         // At serializable InnoDB's reads take locks.

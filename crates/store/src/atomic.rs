@@ -1,8 +1,8 @@
-//! Files that are there whole, or not at all.
+//! Files that are complete, or not there at all.
 //!
-//! Idea: write beside the place, synchronise, rename, synchronise the folder. Only one process works in a
-//! findings folder ([`crate::lock`]), so the name beside the place needs no random part, and what a
-//! killed process left there is simply written over.
+//! Idea: write a temporary file in the same folder, synchronise, rename, synchronise the folder. Only one process works
+//! in a findings folder ([`crate::lock`]), so the temporary name needs no random part, and what a killed process left
+//! there is simply overwritten.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -24,13 +24,13 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         sync_folder(path)
     };
     attempt().map_err(|error| {
-        // On a full disk the half-written file would only be in the way.
+        // On a full disk the half-written file would only take up space.
         let _ = fs::remove_file(&beside);
         StoreError::io("write", path)(error)
     })
 }
 
-/// Writes a folder with these files; an old folder of the name must not be there.
+/// Writes a folder with these files; there must be no folder of that name.
 pub(crate) fn write_folder(path: &Path, files: &[(String, String)]) -> Result<(), StoreError> {
     let beside = beside(path);
     let attempt = || -> io::Result<()> {
@@ -51,7 +51,7 @@ pub(crate) fn write_folder(path: &Path, files: &[(String, String)]) -> Result<()
     })
 }
 
-/// Removes a file; it is no error if it is not there.
+/// Removes a file; a missing file is no error.
 pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

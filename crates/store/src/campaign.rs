@@ -10,7 +10,7 @@ use crate::{StoreError, atomic};
 /// The version of the folder's layout.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// What decides the cases of a campaign, so that it can go on after it was ended.
+/// What decides the cases of a campaign, so that it can be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
     /// The version of the folder's layout.
@@ -21,7 +21,7 @@ pub struct Campaign {
     pub seed: u64,
     /// Where the cases run.
     pub targets: Vec<CampaignTarget>,
-    /// Who judges, by name.
+    /// The names of its oracles.
     pub oracles: Vec<String>,
     /// Whether documented exceptions count as violations.
     pub strict: bool,
@@ -74,7 +74,7 @@ impl Campaign {
     }
 }
 
-/// The part that every JSON file of the folder has, looked at first.
+/// The part that every JSON file of the folder has; read first.
 #[derive(Deserialize)]
 struct Versioned {
     schema: Option<u32>,

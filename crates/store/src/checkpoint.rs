@@ -1,11 +1,11 @@
 //! Checkpoints: a journal of progress that stays short however long a campaign lasts.
 //!
 //! Idea: lines of progress are only ever added up: ranges of case numbers that are done, counts, and how long each
-//! session took. So many lines can be replaced by few that add up to the same: one line per range without a gap, and
-//! one for each of two sums of time. They are lines like any others, so every release can read them. The journal is
-//! written anew beside its place and renamed, so whoever is killed finds the long one or the short one.
+//! session took. So many lines can be replaced by a few with the same sum: one line per range without a gap, and one
+//! for each of two sums of time. They are ordinary lines, so every release can read them. The new journal is written to
+//! a temporary file and renamed, so after a kill either the long or the short one is there.
 //!
-//! The length is that of the gaps: blocks that workers have in hand, not seconds that have passed.
+//! The length depends on the number of gaps (blocks that workers are still running), not on the time that has passed.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use serde::de::DeserializeOwned;
 
 use crate::{Progress, Ranges};
 
-/// With so many lines a journal is shortened.
+/// At this many lines a journal is shortened.
 pub(crate) const LINES: usize = 1_000;
 
-/// How many lines it may have before the next time, if so many were left: whoever has many gaps does not begin anew
-/// with each line.
+/// How many lines it may have before it is shortened again, if this many were left: with many gaps it is not rewritten
+/// after each line.
 pub(crate) fn next_at(left: usize) -> usize {
     LINES.max(2 * left)
 }
 
 /// Counts that can be added up.
 pub trait Counts: Serialize + DeserializeOwned + Default {
-    /// Adds what somebody else counted.
+    /// Adds the counts of another.
     fn add(&mut self, other: &Self);
 }
 
@@ -41,7 +41,7 @@ impl Counts for u64 {
 pub(crate) struct Sum<T> {
     done: BTreeMap<usize, Ranges>,
     counts: T,
-    /// The latest moment of each session.
+    /// The latest time of each session.
     sessions: BTreeMap<u32, u64>,
 }
 
@@ -57,7 +57,7 @@ impl<T: Counts> Sum<T> {
         *latest = (*latest).max(line.at_ms);
     }
 
-    /// The fewest lines that add up to the same.
+    /// The fewest lines with the same sum.
     pub(crate) fn into_lines(mut self) -> Vec<Progress<T>> {
         let Some((current, at_ms)) = self.sessions.pop_last() else { return Vec::new() };
         let line = |place, from, to, session, at_ms| Progress {

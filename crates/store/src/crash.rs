@@ -1,4 +1,4 @@
-//! What was going on when a server went away.
+//! What was running when a server went away.
 
 use std::fs;
 use std::path::Path;
@@ -26,17 +26,17 @@ pub struct Crash {
     /// What the server's clients were told meanwhile, each once.
     #[serde(default)]
     pub said: Vec<String>,
-    /// What sounds like the reason, from the server's log.
+    /// The probable reason, from the server's log.
     pub reason: String,
     /// Whether it was stopped from outside, so that this is no finding.
     #[serde(default)]
     pub stopped: bool,
     /// What became of the server.
     pub afterwards: String,
-    /// What came of running the cases again, one by one.
+    /// The result of running the cases again, one by one.
     #[serde(default)]
     pub tried: String,
-    /// What was running on the server; the one that noticed stands first.
+    /// What was running on the server, starting with the case that noticed.
     pub running: Vec<RunningCase>,
     /// The last lines of the server's log, where we can read it.
     pub log: Option<String>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Why a findings folder could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system said no.
+    /// The operating system refused.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
         /// What was tried (`write`).
@@ -31,13 +31,13 @@ pub enum StoreError {
     InUse(PathBuf),
     /// There is a campaign already.
     #[error(
-        "{} already holds a campaign; go on with it by --resume, or choose another folder with --out",
+        "{} already contains a campaign; continue it with --resume, or choose another folder with --out",
         .0.display()
     )]
     Exists(PathBuf),
     /// There is something else.
     #[error(
-        "{} holds other files ({example}); expected an empty or a new folder for the findings",
+        "{} contains other files ({example}); expected an empty or a new folder for the findings",
         .path.display()
     )]
     Foreign {
@@ -47,12 +47,12 @@ pub enum StoreError {
         example: String,
     },
     /// There is no campaign to resume.
-    #[error("{} holds no campaign to resume (no campaign.json)", .0.display())]
+    #[error("{} contains no campaign to resume (no campaign.json)", .0.display())]
     NoCampaign(PathBuf),
     /// The campaign to resume is another one.
     #[error(
-        "{} is a campaign with {what} {theirs}, and the command line says {ours}; leave the option out to go on \
-         with it, or choose another folder with --out",
+        "{} is a campaign with {what} {theirs}, and the command line says {ours}; leave the option out to continue \
+         it, or choose another folder with --out",
         .path.display()
     )]
     Differs {
@@ -80,7 +80,7 @@ impl StoreError {
         Self::Bad { path: path.to_owned(), line, reason: error.to_string() }
     }
 
-    /// Whether the disk, or what we may use of it, is full.
+    /// Whether the disk, or our quota on it, is full.
     pub fn is_disk_full(&self) -> bool {
         let Self::Io { source, .. } = self else { return false };
         let full =

@@ -42,7 +42,7 @@ impl Folder {
         self.0.join("crashes")
     }
 
-    /// Refuses a folder that holds a campaign, or anything that is none of ours.
+    /// Refuses a folder that contains a campaign, or anything that is not ours.
     pub(crate) fn check_new(path: &Path) -> Result<(), StoreError> {
         let entries = match fs::read_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -65,7 +65,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes the folder and its parts.
+    /// Creates the folder and its parts.
     pub(crate) fn make(&self) -> Result<(), StoreError> {
         for path in PARTS.iter().map(|part| self.0.join(part)) {
             fs::create_dir_all(&path).map_err(StoreError::io("create", &path))?;

@@ -1,8 +1,7 @@
 //! Journals: one JSON value per line, appended to, and now and then replaced as a whole.
 //!
-//! Idea: a line counts when its line feed is there. A process that is killed in the middle of a write
-//! leaves a line without one, which is cut off when the journal is opened again. A write that fails (full
-//! disk) is taken back at once.
+//! Idea: a line counts if it ends with a line feed. A process that is killed in the middle of a write leaves a line
+//! without one, which is cut off when the journal is opened again. A write that fails (full disk) is undone at once.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -50,16 +49,16 @@ pub struct Outcome {
 pub enum Conclusion {
     /// It is the finding with this fingerprint.
     Confirmed(String),
-    /// It did not come out again each time, or never.
+    /// It recurred only sometimes, or never.
     #[serde(alias = "not-shown-again")]
     Flaky,
-    /// Nobody looked at it: the last ones of its kind had brought nothing new.
+    /// It was not examined, because the last ones of its kind gave nothing new.
     Counted,
     /// The server went away while it ran: the crash with this fingerprint.
     Crash(String),
     /// The server was stopped from outside while it ran.
     Stopped,
-    /// The server went away while it ran, and nobody knows why.
+    /// The server went away while it ran, for an unknown reason.
     Lost,
 }
 
@@ -85,7 +84,7 @@ impl Journal {
         Self::append_to(path)
     }
 
-    /// Opens a journal and hands over what is in it, line by line: it may be longer than memory.
+    /// Opens a journal and passes on its lines one by one: it may be larger than memory.
     pub(crate) fn open<T: DeserializeOwned>(
         path: &Path,
         mut take: impl FnMut(T),
@@ -211,7 +210,7 @@ mod tests {
         journal.append(&22).unwrap();
         drop(journal);
         let whole = fs::read(&path).unwrap();
-        // Whatever a kill leaves of the last line, the line before is kept and nothing is in the way.
+        // Whatever a kill leaves of the last line, the line before is kept and the journal can be appended to.
         for torn in whole.len() - 2..whole.len() {
             fs::write(&path, &whole[..torn]).unwrap();
             let (mut journal, entries) = read(&path).unwrap();

@@ -1,21 +1,19 @@
 //! The findings folder: the only crate that writes it.
 //!
-//! Idea: a campaign can be killed at any moment and loses nothing that was seen. A suspected violation is
-//! on disk before anybody looks closer at it; what became of it follows as one more line of a journal. Every
-//! file is written beside its place, synchronised and renamed, so a reader sees it whole or not at all.
-//! Journals grow, and are shortened to a checkpoint now and then; a torn last line is what a kill leaves, and is
-//! dropped.
+//! Idea: a campaign can be killed at any moment without losing anything that was seen. A suspected violation is on disk
+//! before it is examined; its outcome follows as a line in a journal. Every file is written to a temporary file,
+//! synchronised and renamed, so a reader sees it complete or not at all. Journals grow, and are shortened to a
+//! checkpoint now and then; a kill may leave a torn last line, which is dropped.
 //!
 //! ```text
-//! DIR/campaign.json              seed, targets, levels, oracles, options: what `--resume` goes on with
-//! DIR/progress                   journal: ranges of case numbers that are done, with their counts
-//! DIR/outcomes                   journal: what became of each suspect; a second hit of a finding is a line here
-//! DIR/suspects/PLACE-NUMBER-ORACLE.*  violations that nobody has looked at yet (.case to read, .json to go on with)
-//! DIR/findings/FINGERPRINT/      finding.json, reduced.case, original.case and the reports
-//! DIR/flaky/PLACE-NUMBER-ORACLE.* violations that did not come out again each time, or never
+//! DIR/campaign.json              seed, targets, levels, oracles, options: what `--resume` continues DIR/progress
+//! journal: ranges of case numbers that are done, with their counts DIR/outcomes                   journal: what became
+//! of each suspect; a second hit of a finding is a line here DIR/suspects/PLACE-NUMBER-ORACLE.*  violations not yet
+//! examined (.case to read, .json to resume from) DIR/findings/FINGERPRINT/      finding.json, reduced.case,
+//! original.case and the reports DIR/flaky/PLACE-NUMBER-ORACLE.* violations that recurred only sometimes, or never
 //! DIR/crashes/NUMBER/            what was running when a server went away, and the last lines of its log
-//! DIR/summary.json               the numbers at the end of the last session
-//! DIR/lock                       held while a hunt works here; the kernel lets go of it when the hunt dies
+//! DIR/summary.json               the numbers at the end of the last session DIR/lock                       held while
+//! a hunt works here; the kernel releases it when the hunt dies
 //! ```
 //!
 //! Assumption: a local file system (`flock`, atomic `rename`).

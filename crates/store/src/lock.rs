@@ -1,7 +1,7 @@
 //! One hunt per folder.
 //!
-//! Idea: the kernel's lock on an open file ends with its owner, however that ends. So a lock of a killed
-//! hunt is never in the way, and no process number has to be believed.
+//! Idea: the kernel's lock on an open file ends with its owner, however that ends. So the lock of a killed hunt never
+//! gets in the way, and no process number has to be trusted.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the folder, or says that somebody else has it.
+    /// Takes the folder, or says that another process has it.
     pub(crate) fn take(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join("lock");
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;

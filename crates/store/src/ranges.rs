@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Which case numbers are done. Ranges that touch become one.
+/// Which case numbers are done. Adjacent ranges are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// Start to end, disjoint and not touching.
+    /// Start to end, disjoint and not adjacent.
     ranges: BTreeMap<u64, u64>,
 }
 
 impl Ranges {
-    /// Adds a range; parts that are in already stay in.
+    /// Adds a range; it may overlap others.
     pub fn add(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
@@ -39,7 +39,7 @@ impl Ranges {
         }
     }
 
-    /// How many numbers are in.
+    /// How many numbers are in the set.
     pub fn count(&self) -> u64 {
         self.ranges.iter().map(|(start, end)| end - start).sum()
     }

@@ -1,11 +1,11 @@
 //! The open findings folder.
 //!
-//! Order is what makes it safe: a suspect is removed only after its finding is there and the journal has
-//! its line; whoever is killed in between investigates once more and comes to the same end. Hits are
-//! counted by where they happened, so that nothing counts twice. A suspect is a case and the oracle that suspects it.
+//! The order of writing makes it safe: a suspect is removed only after its finding is there and the journal has its
+//! line; after a kill in between, it is investigated once more with the same result. Hits are counted by where they
+//! occurred, so nothing counts twice. A suspect is a case and the oracle that suspects it.
 //!
-//! A hunt without `--out` makes its folder only when there is something to keep: what was journalled
-//! before is held in memory until then.
+//! A hunt without `--out` creates its folder only when there is something to keep: until then the journal is held in
+//! memory.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub struct Store {
     folder: Folder,
     campaign: Campaign,
     open: Option<Open>,
-    /// Progress that waits for the folder to be made.
+    /// Progress held until the folder is created.
     waiting: Vec<Value>,
     findings: Findings,
     settled: Settled,
@@ -44,7 +44,7 @@ pub struct Store {
 #[derive(Debug)]
 struct Open {
     progress: Journal,
-    /// With so many lines it is shortened.
+    /// At this many lines it is shortened.
     checkpoint_at: usize,
     outcomes: Journal,
     _lock: Lock,
@@ -64,17 +64,17 @@ struct Summary<'a> {
     summary: &'a HuntSummary,
 }
 
-/// What a folder held when it was opened again.
+/// The contents of a folder when it was opened again.
 #[derive(Debug)]
 pub struct Past<T> {
-    /// What is done, added up to few lines; those with ranges in order of place and number.
+    /// What is done, summed up in a few lines; those with ranges are in order of place and number.
     pub progress: Vec<Progress<T>>,
-    /// Violations that nobody has looked at yet.
+    /// Violations that have not been examined yet.
     pub suspects: Vec<Suspect>,
 }
 
 impl Store {
-    /// A new campaign; `at_once`: the folder is made now and not only when there is something to keep.
+    /// A new campaign; `at_once`: the folder is created now, not only when there is something to keep.
     pub fn begin(path: &Path, campaign: Campaign, at_once: bool) -> Result<Self, StoreError> {
         Folder::check_new(path)?;
         let mut store = Self {
@@ -94,7 +94,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Goes on with the campaign of a folder.
+    /// Resumes the campaign of a folder.
     pub fn resume<T: Counts>(path: &Path) -> Result<(Self, Past<T>), StoreError> {
         if !Campaign::file(path).exists() {
             return Err(StoreError::NoCampaign(path.to_owned()));
@@ -117,7 +117,7 @@ impl Store {
         let mut settled = Settled::default();
         for Outcome { spot, oracle, conclusion } in past_outcomes {
             match &conclusion {
-                // A crash says nothing about a suspect that was being looked at meanwhile.
+                // A crash proves nothing about a suspect that was being examined at the time.
                 Conclusion::Crash(fingerprint) => {
                     crashes += 1;
                     findings.hit(fingerprint);
@@ -135,7 +135,7 @@ impl Store {
             }
         }
         let mut suspects = Suspect::read_all(&folder.suspects())?;
-        // Killed between the journal's line and the removal: nothing is left to do for these.
+        // The hunt was killed between the journal's line and the removal: nothing is left to do for these.
         let is_settled =
             |suspect: &mut Suspect| settled.knows(suspect.spot, &suspect.signature.oracle);
         for suspect in suspects.extract_if(.., is_settled) {
@@ -170,7 +170,7 @@ impl Store {
         &self.campaign
     }
 
-    /// Changes how many cases there are to be in all, for this time.
+    /// Changes the total number of cases, for this session.
     pub fn set_cases(&mut self, cases: Option<u64>) {
         self.campaign.cases = cases;
     }
@@ -208,7 +208,7 @@ impl Store {
         self.suspects.contains(&(spot, oracle.to_owned())) || self.settled.knows(spot, oracle)
     }
 
-    /// Keeps a suspected violation until somebody has looked at it.
+    /// Keeps a suspected violation until it has been examined.
     pub fn suspect(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         self.open()?;
         suspect.write(&self.folder.suspects())?;
@@ -228,18 +228,18 @@ impl Store {
         Ok(filed)
     }
 
-    /// A suspect did not come out again each time, or never: kept apart.
+    /// A suspect recurred only sometimes, or never: kept separately.
     pub fn flaky(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         suspect.write(&self.folder.flaky())?;
         self.settle(suspect, Conclusion::Flaky)
     }
 
-    /// A suspect is not looked at, because others like it have brought nothing new.
+    /// A suspect is not examined, because others like it gave nothing new.
     pub fn counted(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         self.settle(suspect, Conclusion::Counted)
     }
 
-    /// A server went away; says whether this is a new finding. Without a finding it is only written down.
+    /// A server went away; returns whether this is a new finding. Without a finding it is only recorded.
     pub fn crash(
         &mut self,
         crash: &Crash,
@@ -281,22 +281,22 @@ impl Store {
         self.findings.listed()
     }
 
-    /// How many suspects came to this end.
+    /// How many suspects had this outcome.
     pub fn count(&self, wanted: impl Fn(&Conclusion) -> bool) -> u64 {
         self.settled.count(wanted)
     }
 
-    /// How many suspects wait for somebody to look at them.
+    /// How many suspects have not been examined yet.
     pub fn suspects(&self) -> u64 {
         self.suspects.len() as u64
     }
 
-    /// How often a server was stopped from outside.
+    /// How many times a server was stopped from outside.
     pub fn stops(&self) -> u64 {
         self.stops
     }
 
-    /// How often a server crashed or was lost.
+    /// How many times a server crashed or was lost.
     pub fn crashes(&self) -> u64 {
         self.crashes
     }
@@ -312,8 +312,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes the folder, if that has not been done yet. The campaign's file comes last: with it, the
-    /// folder is complete.
+    /// Creates the folder, if that has not been done yet. The campaign's file comes last: with it, the folder is
+    /// complete.
     fn open(&mut self) -> Result<&mut Open, StoreError> {
         if self.open.is_none() {
             self.folder.make()?;

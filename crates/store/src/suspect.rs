@@ -1,4 +1,4 @@
-//! Suspected violations, on disk before anybody looks closer at them.
+//! Suspected violations, written to disk before they are examined.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ pub struct Suspect {
     pub signature: Signature,
     /// The case, complete: the generator is not needed to run it again.
     pub case: Case,
-    /// The run that showed it, for people, as Markdown: perhaps it never happens again.
+    /// The run that showed it, for people, as Markdown: it may never happen again.
     #[serde(default)]
     pub seen: String,
 }

@@ -1,8 +1,8 @@
-//! Vector clocks that are forgotten when nobody needs them any more.
+//! Vector clocks that are freed when they are no longer needed.
 //!
-//! Idea: a transaction's clock says how many transactions of each session are in its causal past,
-//! itself included. It is needed until its session goes on and all its readers are done; then its
-//! row is used again. So memory follows the number of open versions, not of transactions.
+//! Idea: a transaction's clock says how many transactions of each session are in its causal past, itself included. It
+//! is needed until the next transaction of its session and all its readers are done; then its row is reused. So memory
+//! grows with the number of open versions, not of transactions.
 
 use super::context::Context;
 use crate::model::{NONE, TxnId};
@@ -79,7 +79,7 @@ impl Clocks {
         }
     }
 
-    /// Says that a transaction is done with the clocks before it.
+    /// Releases the clocks that a transaction needed.
     pub(crate) fn leave(&mut self, context: &Context<'_>, txn: TxnId) {
         let previous = context.sessions.previous[txn as usize];
         if previous != NONE {

@@ -1,4 +1,4 @@
-//! What the axiomatic levels look at: reads with their writers, writers of keys, session order.
+//! The input of the axiomatic levels: reads with their writers, writers of keys, session order.
 
 use crate::graph::EdgeList;
 use crate::model::{History, KeyId, NONE, OpId, TxnId};

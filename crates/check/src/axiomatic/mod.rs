@@ -1,8 +1,8 @@
 //! The axiomatic levels of Biswas and Enea (OOPSLA 2019).
 //!
-//! Session order belongs to the commit order here, and the initial state is a transaction before all
-//! others. Read committed, read atomic and causal are decided by [`weak`]; prefix, snapshot isolation
-//! and serializable by the [`crate::polygraph`].
+//! Here session order is part of the commit order, and the initial state is a transaction before all others. Read
+//! committed, read atomic and causal are decided by [`weak`]; prefix, snapshot isolation and serializable by the
+//! [`crate::polygraph`].
 
 mod clocks;
 mod context;

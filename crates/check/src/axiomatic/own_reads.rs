@@ -1,15 +1,15 @@
 //! The reads of one transaction, found by their keys.
 //!
-//! Idea: a transaction reads a handful of keys, which are compared one by one and never leave the cache; only one that
-//! reads many uses tables over all keys and transactions.
+//! Idea: most transactions read a handful of keys, which are compared one by one and never leave the cache; only those
+//! that read many use tables over all keys and transactions.
 
 use super::context::{Context, Read};
 use crate::model::{History, KeyId, NONE, TxnId};
 
-/// So many reads are compared one by one.
+/// Up to this many reads are compared one by one.
 const FEW: usize = 16;
 
-/// The reads of the transaction that was taken last.
+/// The reads of the current transaction.
 pub(super) struct OwnReads {
     pub all: Vec<Read>,
     txn: TxnId,
@@ -36,7 +36,7 @@ impl OwnReads {
         }
     }
 
-    /// Takes the reads of a transaction.
+    /// Makes a transaction the current one.
     pub(super) fn take(&mut self, context: &Context<'_>, txn: TxnId) {
         self.txn = txn;
         self.all.clear();
@@ -60,7 +60,7 @@ impl OwnReads {
         }
     }
 
-    /// Whether the read at this place is the first one from its writer.
+    /// Whether the read at this position is the first one from its writer.
     #[inline]
     pub(super) fn is_first_from(&self, writer: TxnId, at: usize) -> bool {
         if self.all.len() <= FEW {
@@ -70,7 +70,7 @@ impl OwnReads {
         }
     }
 
-    /// The reads of a key from this place on, the last one first.
+    /// The reads of a key from this position on, last one first.
     #[inline]
     pub(super) fn of_key(&self, key: KeyId, floor: usize) -> OfKey<'_> {
         let next = if self.all.len() <= FEW {
@@ -105,7 +105,7 @@ pub(super) struct OfKey<'r> {
     reads: &'r OwnReads,
     key: KeyId,
     floor: u32,
-    /// One by one: the end of what is left. Else the next read, or [`NONE`].
+    /// If compared one by one: the end of what is left. Otherwise the next read, or [`NONE`].
     next: u32,
 }
 

@@ -1,10 +1,9 @@
 //! Read committed, read atomic and causal of Biswas and Enea, complete on unique values.
 //!
-//! Idea: each of these levels holds exactly if session order, reads-from and the writes that a
-//! reader's view forces into an order ("it saw t2, yet read x from t1, and t2 writes x too: so t2
-//! came before t1") have no cycle. Per read only the latest write of each session can matter.
-//! Source: Biswas and Enea, OOPSLA 2019; complexity as in AWDIT (PLDI 2025).
-//! The initial state is a transaction before all others: whoever must precede it is a violation.
+//! Idea: each of these levels holds exactly if session order, reads-from and the writes that a reader's view forces
+//! into an order ("it saw t2, yet read x from t1, and t2 writes x too: so t2 came before t1") have no cycle. Per read
+//! only the latest write of each session can matter. Source: Biswas and Enea, OOPSLA 2019; complexity as in AWDIT (PLDI
+//! 2025). The initial state is a transaction before all others: a transaction that must precede it is a violation.
 //! Assumption: every read has one writer (see [`crate::resolve`]).
 
 use super::clocks::Clocks;
@@ -53,8 +52,8 @@ impl<F: FnMut(Forced) -> bool> Collect for F {
 
 /// Whether the level holds.
 ///
-/// First without storing anything: where all edges lead forward in the input, as in a log, there is no cycle, and where
-/// one does not, this is noticed soon. Only a read that did not see the last write before it can force one that leads
+/// First without storing anything: if all edges lead forward in the input, as in a log, there is no cycle, and if one
+/// does not, this is noticed early. Only a read that did not see the last write before it can force an edge that leads
 /// back. Only then is the graph built.
 pub fn holds(context: &Context<'_>, level: Weak, threads: usize) -> bool {
     let resolved = context.resolved;
@@ -102,8 +101,8 @@ struct Glance {
     forward: bool,
 }
 
-/// A portion of the work: transactions or, at the causal level, keys, because clocks go from transaction to
-/// transaction; and whether session order belongs to it.
+/// A portion of the work: transactions or, at the causal level, keys, because clocks are passed from transaction to
+/// transaction; and whether it includes session order.
 struct Part {
     txns: Range<TxnId>,
     keys: Range<KeyId>,
@@ -136,7 +135,7 @@ impl Part {
     }
 }
 
-/// What all portions of the work look at.
+/// Data that all portions of the work share.
 #[derive(Default)]
 struct Basis {
     /// Read committed and read atomic: the keys of each writer.
@@ -182,8 +181,8 @@ pub fn forced_orders(context: &Context<'_>, level: Weak) -> Vec<Forced> {
     all
 }
 
-/// Hands every order to `sink` that a transaction which matters forces. Causal: nothing is handed over if the causal
-/// order is cyclic.
+/// Passes every order that a relevant transaction forces to `sink`. Causal: passes nothing if the causal order is
+/// cyclic.
 fn collect<C: Collect>(
     context: &Context<'_>,
     basis: &Basis,
@@ -217,7 +216,7 @@ fn observed<C: Collect>(
     sink: &mut C,
 ) -> bool {
     let mut reads = OwnReads::new(context.history);
-    // Large writers are asked key by key instead of being walked through for every reader.
+    // Large writers are looked up key by key instead of being scanned for every reader.
     let mut large: WordMap<TxnId, WordMap<u32, ()>> = WordMap::default();
     for txn in part.txns.clone() {
         if !context.resolved.included[txn as usize] || !matters(txn) {
@@ -284,11 +283,11 @@ fn session_writers<C: Collect>(
     true
 }
 
-/// For so many transactions the writers of what they read are fetched together.
+/// Number of transactions for which the writers of what they read are fetched together.
 const AHEAD: usize = 16;
 
-/// Orders from the causal past: per session the last writer of the key that the reader knew. Reads of other keys than
-/// `keys` only count as knowledge.
+/// Orders from the causal past: per session the last writer of the key that the reader knew. Reads of keys outside
+/// `keys` count only as knowledge.
 fn causal<C: Collect>(
     context: &Context<'_>,
     basis: &Basis,

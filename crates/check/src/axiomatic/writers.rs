@@ -1,7 +1,7 @@
 //! The writers of every key, grouped by session.
 //!
-//! Idea: whoever asks for the writers of a key looks at all sessions that write it, and at one of the writers of each.
-//! So everything about a key lies in one place: first the sessions, then their writers.
+//! Idea: a lookup of the writers of a key visits all sessions that write it, and one writer in each. So everything
+//! about a key is stored together: first the sessions, then their writers.
 
 use super::context::Context;
 use crate::groups::{Groups, Keyed};
@@ -90,7 +90,7 @@ impl Writers {
         }
     }
 
-    /// Brings what concerns these keys into the cache, several of them at a time because nothing else happens here.
+    /// Brings the data of these keys into the cache, several at a time because nothing else happens here.
     pub(super) fn fetch(&self, keys: impl Iterator<Item = KeyId>) {
         let sessions = |key: KeyId| self.cells[self.starts[key as usize]].0;
         std::hint::black_box(keys.fold(0, |all, key| all ^ sessions(key)));

@@ -1,7 +1,7 @@
 //! The keys that each transaction writes, close together.
 //!
-//! Idea: whoever read from a transaction asks which keys it wrote. In the history they lie between its reads and
-//! beside their values; here those of a transaction are one line of the cache.
+//! Idea: a reader needs to know which keys its writer wrote. In the history they are scattered among reads and values;
+//! here those of a transaction fit one cache line.
 
 use super::context::Context;
 use crate::model::{KeyId, TxnId};

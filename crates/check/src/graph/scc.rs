@@ -33,7 +33,7 @@ pub fn is_acyclic(graph: &Csr) -> bool {
 }
 
 impl EdgeList {
-    /// Whether the edges have no cycle: at a glance if they all lead to larger numbers.
+    /// Whether the edges have no cycle; trivially so if they all lead to larger numbers.
     pub fn are_acyclic(self, nodes: usize) -> bool {
         if self.leads_forward() {
             return true;

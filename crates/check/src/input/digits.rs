@@ -3,7 +3,7 @@
 //! Idea: large histories are mostly digits. Eight bytes are one machine word: one comparison finds how many of
 //! them are digits, three multiplications join those to a number, and no branch depends on their count.
 
-/// More digits than this are left to the caller: the number might not fit.
+/// Numbers with more digits are left to the caller: they might not fit.
 pub(super) const MOST: usize = 18;
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -12,15 +12,15 @@ const ABOVE_NINE: u64 = 0x7676_7676_7676_7676;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The number at the beginning of the bytes and how many digits it has; with more than [`MOST`] of them the number
-/// says nothing.
+/// The number at the beginning of the bytes and how many digits it has; with more than [`MOST`] of them the number is
+/// meaningless.
 #[inline]
 pub(super) fn leading(bytes: &[u8]) -> (u64, usize) {
     let mut value = 0_u64;
     let mut count = 0;
     while let Some(word) = bytes.get(count..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*word) ^ ZEROS;
-        // A byte that is no digit may carry into those behind it, which do not matter any more.
+        // A byte that is not a digit may carry into those after it, which no longer matter.
         let others = (word.wrapping_add(ABOVE_NINE) | word) & HIGH_BITS;
         let found = others.trailing_zeros() as usize / 8;
         if found == 0 {

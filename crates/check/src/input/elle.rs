@@ -121,7 +121,7 @@ impl Elle<'_> {
         };
         let began = invoked.as_ref().map_or(NO_TIME, |(time, _, _)| *time);
         let ended = if outcome == Outcome::Unknown || began == NO_TIME { NO_TIME } else { clock };
-        // An operation without a process is in no session: it gets one of its own.
+        // An operation without a process is in no session, so it gets a separate one.
         let alone = || Atom::int(-1 - clock as i64).unwrap_or(Atom::NIL);
         let session = self.builder.session(process.unwrap_or_else(alone));
         self.builder.begin(session, label, outcome, (began, ended));
@@ -269,7 +269,7 @@ impl Elle<'_> {
         self.builder.push_predicate(read).map_err(|error| limit(line, &error))
     }
 
-    /// Invocations that were never answered: nobody knows their outcome.
+    /// Invocations that were never answered: their outcome is unknown.
     fn finish(mut self) -> Result<(), InputError> {
         let mut open: Vec<_> = std::mem::take(&mut self.pending).into_iter().collect();
         open.sort_by_key(|(_, (time, _, _))| *time);

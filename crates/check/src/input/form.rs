@@ -1,7 +1,7 @@
 //! A value of EDN or JSON.
 //!
-//! Idea: a value is written as a row of [`Node`]s, every sequence and map before its parts, so that reading a file
-//! needs no memory per value: the row is used again for the next one. A [`Form`] looks at a part of the row.
+//! Idea: a value is an array of [`Node`]s, with every sequence and map before its parts, so that reading a file needs
+//! no memory per value: the array is reused for the next one. A [`Form`] is a view of a part of the array.
 
 use crate::model::{Atom, Symbols};
 
@@ -10,9 +10,9 @@ use crate::model::{Atom, Symbols};
 pub enum Node {
     /// Nil, a number, a keyword, a string, a word.
     Atom(Atom),
-    /// A vector, list or set, made of so many nodes behind this one.
+    /// A vector, list or set, consisting of this many nodes after this one.
     Seq(u32),
-    /// A map, keys and values in turns, made of so many nodes behind this one.
+    /// A map, alternating keys and values, consisting of this many nodes after this one.
     Map(u32),
 }
 
@@ -21,7 +21,7 @@ pub enum Node {
 pub struct Form<'t>(&'t [Node]);
 
 impl<'t> Form<'t> {
-    /// The value that these nodes are.
+    /// The value that these nodes form.
     pub fn new(nodes: &'t [Node]) -> Form<'t> {
         Form(nodes)
     }

@@ -1,9 +1,9 @@
 //! Anchorite's own JSON Lines: what the stage and the stress runs write.
 //!
-//! First line: `{"anchorite":"history","version":1}`, optionally with `"initial"` (the value of
-//! every key) and `"initial_of"` (pairs of key and value). Every other line is one transaction; see
-//! docs/check.md for the fields. Everything that the other formats carry can be said here, and row
-//! versions, predicates with what they looked at, SQL text and real time as well.
+//! First line: `{"anchorite":"history","version":1}`, optionally with `"initial"` (the value of every key) and
+//! `"initial_of"` (pairs of key and value). Every other line is one transaction; see docs/check.md for the fields.
+//! Everything in the other formats can be expressed here, and also row versions, predicates with what they examined,
+//! SQL text and real time.
 
 use super::form::Form;
 use super::reader::{FormReader, Notation};

@@ -51,7 +51,7 @@ impl Format {
         Format::Anchorite,
     ];
 
-    /// The family by which the command line calls it.
+    /// Its family on the command line.
     pub fn family(self) -> &'static str {
         match self {
             Format::ElleEdn | Format::ElleJson => "elle",
@@ -76,7 +76,7 @@ impl Format {
     }
 }
 
-/// Which format these first bytes are, among those of a family (or all of them).
+/// The format of these first bytes, among those of a family (or all of them).
 pub fn recognise(start: &[u8], family: Option<&str>) -> Option<Format> {
     let guess = guess(start);
     match family {

@@ -1,9 +1,9 @@
 //! Plume and PolySI text: `r(key,value,session,txn)` and `w(key,value,session,txn)`, one per line.
 //!
-//! Conventions: value 0 is the initial value; transaction −1 marks the write of an aborted
-//! transaction. Sessions run their transactions in the order in which they appear.
-//! Idea: lines of one transaction mostly follow one another and end in the same bytes, which need not be understood
-//! again. Lines become numbers block by block, with a second thread there, while the history is built here.
+//! Conventions: value 0 is the initial value; transaction −1 marks the write of an aborted transaction. Sessions run
+//! their transactions in the order in which they appear. Idea: the lines of one transaction are mostly adjacent and end
+//! in the same bytes, which need not be parsed again. Lines are parsed into numbers block by block, on a second thread
+//! if there is one, while the history is built.
 
 use super::digits;
 use super::source::{InputError, Source};
@@ -12,9 +12,9 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 const SHAPE: &str = "r(key,value,session,txn) or w(key,value,session,txn) with integers";
-/// Lines that are parsed before the first of them is added.
+/// Number of lines that are parsed before the first of them is added.
 const FEW: usize = 256;
-/// Lines that travel from thread to thread together.
+/// Number of lines that are passed from thread to thread together.
 const MANY: usize = 1 << 14;
 /// Blocks that may wait: bounds the memory.
 const WAITING: usize = 8;
@@ -37,7 +37,7 @@ pub fn read<R: Read>(
     }
 }
 
-/// The same, with the lines parsed on a thread of their own.
+/// The same, with the lines parsed on a separate thread.
 pub fn read_on_two_threads<R: Read + Send>(
     source: &mut Source<R>,
     builder: &mut HistoryBuilder,
@@ -61,7 +61,7 @@ fn send_blocks<R: Read>(
     loop {
         let mut block = Block::default();
         let parsed = block.parse(source, MANY);
-        // A builder that gave up has its own error to tell.
+        // If the builder gave up, its own error is reported.
         if sender.send(block).is_err() || !parsed? {
             return Ok(());
         }
@@ -100,12 +100,12 @@ struct Block {
     first_line: u64,
     steps: Vec<Step>,
     runs: Vec<Run>,
-    /// How the last line ended, from its session on, if there was one like those around it.
+    /// The end of the last line, from its session on, if it had the common form.
     ending: Vec<u8>,
 }
 
 impl Block {
-    /// Parses up to so many lines; whether there may be more.
+    /// Parses up to this many lines; returns whether there may be more.
     fn parse<R: Read>(&mut self, source: &mut Source<R>, most: usize) -> Result<bool, InputError> {
         self.first_line = source.line();
         self.steps.clear();
@@ -132,7 +132,7 @@ impl Block {
         Ok(true)
     }
 
-    /// Takes a line of small numbers without spaces at the beginning of the bytes; gives its length.
+    /// Parses a line of small numbers without spaces at the beginning of the bytes; returns its length.
     #[inline]
     fn plain(&mut self, bytes: &[u8]) -> Option<usize> {
         let write = match bytes {
@@ -190,13 +190,13 @@ fn odd(line: &[u8]) -> Option<Run> {
     after.trim().is_empty().then_some(Run::Odd { write, numbers })
 }
 
-/// Hands blocks to the builder, remembering the last session.
+/// Passes blocks to the builder, remembering the last session.
 struct Build<'b> {
     builder: &'b mut HistoryBuilder,
     last_session: Option<(i64, u32)>,
     /// Keys of all lines of the block.
     keys: Vec<KeyId>,
-    /// Values and sessions of its odd lines.
+    /// Values and sessions of its other lines.
     odd: Vec<(Atom, Atom)>,
 }
 
@@ -212,7 +212,7 @@ impl<'b> Build<'b> {
         self.add_runs(block).map_err(|limit| InputError::Limit { line, limit: limit.to_string() })
     }
 
-    /// Looks up all keys before anything else, so that the processor fetches several of them at a time.
+    /// Looks up all keys before anything else, so that the processor can fetch several at a time.
     fn look_up_names(&mut self, block: &Block) {
         self.keys.clear();
         self.odd.clear();

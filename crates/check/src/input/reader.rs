@@ -1,10 +1,9 @@
 //! Reads EDN and JSON values one at a time.
 //!
-//! Idea: EDN is close enough to JSON that one reader serves both: in JSON a colon separates, in EDN
-//! it starts a keyword. Values become [`Form`]s with interned atoms; a file is read operation by
-//! operation, never as a whole. What lies in the buffer as a whole, as nearly every word does, is read there.
-//! Limits: depth [`MAX_DEPTH`], nodes of one value [`MAX_NODES`].
-//! Blind spot: commas are white space in EDN, and this reader does not insist on them in JSON.
+//! Idea: EDN is close enough to JSON that one reader serves both: in JSON a colon separates, in EDN it starts a
+//! keyword. Values become [`Form`]s with interned atoms; a file is read operation by operation, never as a whole. A
+//! word that is entirely in the buffer, as nearly every one is, is read there. Limits: depth [`MAX_DEPTH`], nodes of
+//! one value [`MAX_NODES`]. Blind spot: commas are white space in EDN, and this reader does not insist on them in JSON.
 
 use super::digits;
 use super::form::{Form, Node};
@@ -276,7 +275,7 @@ impl<'a, R: Read> FormReader<'a, R> {
         Ok(())
     }
 
-    /// Moves a word to the scratch buffer, wherever it ends.
+    /// Copies a word to the scratch buffer, wherever it ends.
     fn bare_word(&mut self) -> Result<(), InputError> {
         self.scratch.clear();
         let notation = self.notation;
@@ -320,7 +319,7 @@ impl<'a, R: Read> FormReader<'a, R> {
     }
 }
 
-/// What a word stands for, or what should have stood there.
+/// What a word stands for, or what was expected instead.
 fn meaning(word: &[u8], notation: Notation, symbols: &mut Symbols) -> Result<Atom, String> {
     if let [b':', keyword @ ..] = word
         && let Some(recent) = symbols.recent(SymbolKind::Keyword, keyword)
@@ -350,7 +349,7 @@ pub(crate) fn is_json_word(text: &str) -> bool {
     matches!(text, "true" | "false") || digits && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// The common case, without a detour over text: a number without sign and leading zeros, and its length.
+/// The common case, without going through text: a number without sign and leading zeros, and its length.
 #[inline]
 fn small_integer(bytes: &[u8]) -> Option<(Atom, usize)> {
     let (value, count) = digits::leading(bytes);

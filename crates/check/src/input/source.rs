@@ -13,7 +13,7 @@ pub enum InputError {
     Syntax {
         /// Line number, counted from one (for binary formats: the byte offset).
         line: u64,
-        /// What should have stood there.
+        /// What was expected.
         expected: String,
     },
     /// No format fits the beginning of the input.
@@ -65,7 +65,7 @@ impl<R: Read> Source<R> {
         Err(InputError::Syntax { line: self.line, expected: what.into() })
     }
 
-    /// What stands in the buffer, after filling it as far as possible without losing anything.
+    /// The contents of the buffer, after filling it as far as possible without losing anything.
     pub fn look_ahead(&mut self) -> Result<&[u8], InputError> {
         while self.end < self.buffer.len() {
             let got = self.read_some()?;
@@ -124,13 +124,13 @@ impl<R: Read> Source<R> {
         Ok(byte)
     }
 
-    /// What stands in the buffer; there may be more behind it.
+    /// The contents of the buffer; there may be more to read.
     #[inline]
     pub fn buffered(&self) -> &[u8] {
         &self.buffer[self.at..self.end]
     }
 
-    /// Takes buffered bytes that hold no line end.
+    /// Takes buffered bytes that contain no line end.
     #[inline]
     pub fn skip(&mut self, bytes: usize) {
         self.at += bytes;

@@ -48,7 +48,7 @@ impl Atom {
         (self.0 & SYMBOL != 0 && !self.is_nil()).then_some((self.0 & PAYLOAD) as u32)
     }
 
-    /// The bits, for hashing and for operations that keep something else in the same place.
+    /// The bits, for hashing and for operations that store something else in the same field.
     #[inline]
     pub(crate) fn bits(self) -> u64 {
         self.0
@@ -84,7 +84,7 @@ pub struct Symbols {
     items: Vec<(SymbolKind, Box<str>)>,
     /// By kind, so that looking up needs no copy of the text.
     index: [WordMap<Box<str>, u32>; 3],
-    /// Short words that were seen recently, each in the slot that its hash gives it.
+    /// Recently used short words, each in the slot given by its hash.
     recent: Vec<(u64, Atom)>,
 }
 
@@ -117,7 +117,7 @@ impl Symbols {
         atom
     }
 
-    /// The atom of a short text, if it was asked for recently.
+    /// The atom of a short text, if it was used recently.
     #[inline]
     pub(crate) fn recent(&self, kind: SymbolKind, text: &[u8]) -> Option<Atom> {
         let word = short(kind, text)?;

@@ -1,9 +1,9 @@
 //! Builds a [`History`] while a file is being read.
 //!
-//! Idea: parsers push transactions one after the other; formats that name the transaction on every
-//! line may come back to an earlier one, and only then is the array of operations sorted at the
-//! end. Nothing is kept besides the history itself and two maps of names.
-//! Assumption: sessions run their transactions in the order in which they appear in the input.
+//! Idea: parsers push transactions one after the other; formats that name the transaction on every line may return to
+//! an earlier one, and only then is the array of operations sorted at the end. Nothing is kept besides the history
+//! itself and two maps of names. Assumption: sessions run their transactions in the order in which they appear in the
+//! input.
 
 use super::{
     Atom, History, KeyId, Lists, NONE, Op, OpKind, Outcome, PredicateRead, Symbols, Txn, Workload,
@@ -29,12 +29,12 @@ pub struct HistoryBuilder {
     direct_keys: Vec<KeyId>,
     other_keys: WordMap<Atom, KeyId>,
     session_ids: WordMap<Atom, u32>,
-    /// By session, the named transactions whose names grow, as they do in a log.
+    /// By session, the transactions whose names increase, as they do in a log.
     growing: Vec<Vec<u32>>,
     /// All other named transactions.
     named: WordMap<(u32, i64), u32>,
     last_named: Option<((u32, i64), u32)>,
-    /// Transaction of every operation, once operations arrived out of order.
+    /// Transaction of every operation, if operations arrived out of order.
     scattered: Option<Vec<u32>>,
 }
 
@@ -72,7 +72,7 @@ impl HistoryBuilder {
         }
     }
 
-    /// Expects about so many operations.
+    /// Reserves space for about this many operations.
     pub fn reserve(&mut self, ops: usize) {
         self.history.ops.reserve(ops);
     }
@@ -97,7 +97,7 @@ impl HistoryBuilder {
         self.history.initial_of.push((key, value));
     }
 
-    /// Says what the operations are.
+    /// Sets the kind of workload.
     pub fn set_workload(&mut self, workload: Workload) {
         self.history.workload = workload;
     }
@@ -147,7 +147,7 @@ impl HistoryBuilder {
         self.history.txns.len() as u32 - 1
     }
 
-    /// Goes on with the transaction that this session calls `label`, or starts it.
+    /// Continues the transaction with this label in the session, or starts it.
     #[inline]
     pub fn resume(&mut self, session: u32, label: i64, outcome: Outcome) {
         let name = (session, label);
@@ -176,7 +176,7 @@ impl HistoryBuilder {
         self.last_named = Some((name, id));
     }
 
-    /// Whether this name is greater than all that the session used in growing order.
+    /// Whether this label is greater than all increasing labels of the session so far.
     fn grows(&mut self, (session, label): (u32, i64)) -> bool {
         if self.growing.len() <= session as usize {
             self.growing.resize_with(session as usize + 1, Vec::new);
@@ -232,7 +232,7 @@ impl HistoryBuilder {
         self.push(OpKind::ReadPredicate, NONE, Atom::from_bits(index))
     }
 
-    /// Says which version of its key the last operation wrote.
+    /// Sets which version of its key the last operation wrote.
     pub fn version_number(&mut self, number: u64) {
         let last = self.history.ops.len() as u32 - 1;
         self.history.version_numbers.push((last, number));

@@ -1,4 +1,4 @@
-//! Values of list reads, kept small.
+//! Values of list reads, stored compactly.
 //!
 //! Idea: in a correct history every read of a key is a prefix of the longest one, so a read is
 //! stored as its length only, and the longest list once per key. Only a read that is *not* a
@@ -11,9 +11,9 @@ use std::collections::HashMap;
 /// Where the value of a list read is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListRef {
-    /// The first so many elements of the key's longest list.
+    /// The first elements of the key's longest list, this many.
     Prefix(u32),
-    /// A list of its own: index into the odd ones.
+    /// A separate list: index into the incompatible ones.
     Odd(u32),
 }
 
@@ -42,7 +42,7 @@ impl ListRef {
 pub struct Lists {
     longest: Vec<Vec<Atom>>,
     odd: Vec<Vec<Atom>>,
-    /// The longest odd list of a key.
+    /// The longest incompatible list of a key.
     longest_odd: HashMap<KeyId, u32>,
 }
 
@@ -78,12 +78,12 @@ impl Lists {
         }
     }
 
-    /// The longest list of a key that fits the first one read.
+    /// The longest list of a key that is compatible with the first one read.
     pub fn longest(&self, key: KeyId) -> &[Atom] {
         self.longest.get(key as usize).map_or(&[], |list| list)
     }
 
-    /// The longest list of a key, odd ones included.
+    /// The longest list of a key, incompatible ones included.
     pub fn longest_of_all(&self, key: KeyId) -> &[Atom] {
         let even = self.longest(key);
         match self.longest_odd.get(&key).map(|odd| &self.odd[*odd as usize]) {

@@ -74,11 +74,11 @@ pub enum Outcome {
     Committed,
     /// It was rolled back.
     Aborted,
-    /// Nobody knows; its writes count if somebody read them.
+    /// Unknown; its writes count if a transaction read them.
     Unknown,
 }
 
-/// One transaction: a range of operations with its circumstances.
+/// One transaction: a range of operations with its session, times and outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Txn {
     /// First operation; the range ends where the next transaction's begins.
@@ -91,11 +91,11 @@ pub struct Txn {
     pub invoked: u64,
     /// When it was answered.
     pub completed: u64,
-    /// The number by which the input calls it.
+    /// Its number in the input.
     pub label: i64,
 }
 
-/// How predicates say which rows they match.
+/// How a predicate selects rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Predicate {
     /// Every row that exists.
@@ -108,14 +108,14 @@ pub enum Predicate {
     Text(Box<str>),
 }
 
-/// One predicate read: what matched and, where recorded, which versions it looked at.
+/// One predicate read: what matched and, where recorded, which versions it examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PredicateRead {
     /// The condition.
     pub predicate: Predicate,
     /// Rows that were returned, with their values.
     pub matched: Vec<(KeyId, Atom)>,
-    /// Rows that were looked at and did not match, with their values, where recorded.
+    /// Rows that were examined and did not match, with their values, where recorded.
     pub unmatched: Vec<(KeyId, Atom)>,
 }
 

@@ -87,7 +87,7 @@ struct ByList<'a> {
     resolved: &'a Resolved,
     /// Whether some element was appended more than once.
     is_repeated: bool,
-    /// One bit per operation: an append that has its place, or needs none.
+    /// One bit per operation: an append that has been placed, or need not be.
     placed: Vec<u64>,
 }
 
@@ -141,7 +141,7 @@ impl<'a> ByList<'a> {
     }
 }
 
-/// Has no number in the input, where numbers are smaller than half of this.
+/// Marks a write without a number in the input, where numbers are smaller than half of this.
 const UNNUMBERED: u64 = u64::MAX;
 
 /// Orders writes by the version numbers of the input.
@@ -162,7 +162,7 @@ impl ByNumber {
         ByNumber { numbers, numbered: Vec::new() }
     }
 
-    /// The numbered writes of a key as one chain, all others apart.
+    /// The numbered writes of a key as one chain, all others as separate chains.
     fn order(&mut self, writes: &[OpId], orders: &mut Orders) {
         self.numbered.clear();
         self.numbered.extend(writes.iter().map(|op| (self.numbers[*op as usize], *op)));

@@ -1,13 +1,11 @@
 //! Version orders: what is known about which write of a key came after which.
 //!
-//! Idea: for every key a list of chains. Inside a chain each version is known to be followed directly
-//! by the next; how the chains follow each other is open. A key with one chain has a known order.
-//! Sources of knowledge: list reads (the longest list is the order, appends that nobody saw come
-//! after it), version numbers in the input, a given order of all transactions, and, for levels that
-//! forbid lost updates, read-modify-write: whoever read a version and wrote the key wrote the next one.
-//! All chains lie in one array, key by key.
-//! Blind spot: lists that contradict each other; the longest wins, the contradiction itself is reported
-//! as `incompatible-order`.
+//! Idea: for every key a list of chains. Inside a chain each version is known to be followed directly by the next; how
+//! the chains follow each other is open. A key with one chain has a known order. Sources of knowledge: list reads (the
+//! longest list is the order, appends that nobody saw come after it), version numbers in the input, a given order of
+//! all transactions, and, for levels that forbid lost updates, read-modify-write: a transaction that read a version and
+//! wrote the key wrote the next one. All chains are in one array, key by key. Blind spot: lists that contradict each
+//! other; the longest wins, the contradiction itself is reported as `incompatible-order`.
 
 mod known;
 mod updates;
@@ -17,7 +15,7 @@ pub use updates::{Clash, derive_from_updates, updates_fit};
 
 use crate::model::{KeyId, OpId};
 
-/// What is known of all keys.
+/// What is known about all keys.
 #[derive(Debug, Clone, Default)]
 pub struct Orders {
     /// Writes in version order, chain by chain, key by key.
@@ -76,7 +74,7 @@ impl Orders {
             .any(|key| self.chain_count(key) > 1 + usize::from(self.first_is_first(key)))
     }
 
-    /// Every write that has a place.
+    /// Every write that is in a chain.
     pub fn all_writes(&self) -> &[OpId] {
         &self.ops
     }

@@ -1,4 +1,5 @@
-//! What read-modify-write says about version orders: whoever read a version and wrote the key wrote the next one.
+//! What read-modify-write says about version orders: a transaction that read a version and wrote the key wrote the next
+//! one.
 
 use super::Orders;
 use crate::model::{History, KeyId, NONE, OpId, TxnId, Workload};
@@ -23,8 +24,8 @@ struct Followers {
     of_initial: Vec<OpId>,
 }
 
-/// Joins chains where a transaction read a version and wrote the key. Gives back a pair that makes
-/// this impossible, if there is one.
+/// Joins chains where a transaction read a version and wrote the key. Returns a pair that makes this impossible, if
+/// there is one.
 pub fn derive_from_updates(
     history: &History,
     resolved: &Resolved,
@@ -43,8 +44,8 @@ pub fn derive_from_updates(
     (joined, None)
 }
 
-/// Hands every update to `visit`: transaction, key, the version it read ([`NONE`] for the initial one) and the
-/// write with which it followed.
+/// Passes every update to `visit`: transaction, key, the version it read ([`NONE`] for the initial one) and the write
+/// that followed.
 fn for_each_update(
     history: &History,
     resolved: &Resolved,
@@ -141,7 +142,7 @@ fn join(
     for to in (0..count).filter_map(next) {
         has_previous[to] = true;
     }
-    // Whoever updated the initial state comes first of all.
+    // The transaction that updated the initial state comes first.
     let first = match followers.of_initial[key as usize] {
         NONE => None,
         op => Some(place[op as usize]).filter(|at| *at != NONE).map(|at| at as usize),
@@ -149,7 +150,7 @@ fn join(
     let first = first.filter(|at| !has_previous[*at] && !orders.first_is_first(key));
     let starts = first.into_iter().chain((0..count).filter(|at| !has_previous[*at]));
     let mut used = vec![false; count];
-    // Updates that read each other in a circle have no start; they stay apart and show as a cycle.
+    // Updates that read each other in a circle have no start; they stay separate and show up as a cycle.
     for start in starts.chain(0..count) {
         let mut at = Some(start).filter(|at| !used[*at]);
         let any = at.is_some();

@@ -1,7 +1,7 @@
 //! Writing histories in every format that can be read.
 //!
-//! Idea: [`losses`] says what a format cannot hold of a history; converting is refused then, unless the
-//! caller accepts the loss. What can be held is written so that reading it back gives the same history.
+//! Idea: [`losses`] says what a format cannot represent of a history; conversion is then refused, unless the caller
+//! accepts the loss. Everything else is written so that reading it back gives the same history.
 
 mod elle;
 mod plain;
@@ -13,7 +13,7 @@ use std::io::Write;
 /// Why a history could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The format cannot hold it.
+    /// The format cannot represent it.
     #[error("{format} cannot hold {}", what.join(", "))]
     Loses {
         /// The format.
@@ -26,7 +26,7 @@ pub enum OutputError {
     Io(#[from] std::io::Error),
 }
 
-/// What a format would lose of a history; without these it could not be written at all: the second part.
+/// What a format would lose of a history, and (second part) what makes writing it impossible.
 pub fn losses(history: &History, format: Format) -> (Vec<&'static str>, Vec<&'static str>) {
     let mut lost = Vec::new();
     let mut impossible = Vec::new();
@@ -94,7 +94,7 @@ fn aborted_reads(history: &History) -> bool {
     })
 }
 
-/// Whether key and value can be written as the format's numbers; the initial value always can.
+/// Whether key and value can be written as numbers of the format; the initial value always can.
 fn fits(history: &History, format: Format, key: u32, value: Atom) -> bool {
     if key == crate::model::NONE {
         return true;
@@ -112,8 +112,8 @@ fn fits(history: &History, format: Format, key: u32, value: Atom) -> bool {
     named && (initial || natural(value) && free)
 }
 
-/// Writes the history; refuses if something would be lost and `lossy` is not set. Formats with a file
-/// per session ask for one: `session` restricts the output to it.
+/// Writes the history; refuses if something would be lost and `lossy` is not set. For formats with a file per session,
+/// `session` restricts the output to one session.
 pub fn write(
     history: &History,
     format: Format,

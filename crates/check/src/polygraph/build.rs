@@ -129,7 +129,7 @@ impl Polygraph {
                     a_readers: base + i as u32,
                     b_readers: base + j as u32,
                 };
-                // Appends of one transaction that nobody saw: their order is its own business.
+                // Appends of one transaction that nobody saw: their order does not matter.
                 if question.a_last != question.b_first && question.b_last != question.a_first {
                     self.questions.push(question);
                 }
@@ -138,7 +138,7 @@ impl Polygraph {
     }
 }
 
-/// Where a transaction probably stands: by completion if recorded, else by position in the input.
+/// The probable position of a transaction: by completion if recorded, else by position in the input.
 fn hints(history: &History, split: bool) -> Vec<u64> {
     let timed = history.has_real_time();
     let mut hints = Vec::with_capacity(history.txns.len() * 2);

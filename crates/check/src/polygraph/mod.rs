@@ -1,16 +1,14 @@
 //! Strong levels when the version order is not fully known.
 //!
-//! Idea: a polygraph. Certain dependencies are edges; for two chains of writes of a key it is open
-//! which comes first, and each answer brings its own edges (ww, and rw from the readers of the
-//! overwritten version). The level holds exactly if the open questions can be answered without a cycle.
-//! Steps: certain edges alone; a lucky guess (a topological order answers everything); pruning with
-//! the transitive closure until nothing more follows; another guess; then a SAT solver that is told
-//! about cycles. Never a search over orders of transactions.
-//! Source: Papadimitriou 1979; Cobra (OSDI 2020), PolySI (PVLDB 2023), Viper (EuroSys 2023); the
-//! characterisations of SI and prefix by Cerone, Gotsman and Bernardi.
-//! Shapes: serializable has a node per transaction; SI and prefix have two, begin and commit, so that
-//! "no two rw edges in a row" becomes plain acyclicity.
-//! Limits: [`Limits`]; reaching one gives [`Decision::Unknown`] with the reason.
+//! Idea: a polygraph. Certain dependencies are edges; for two chains of writes of a key it is open which comes first,
+//! and each answer adds its own edges (ww, and rw from the readers of the overwritten version). The level holds if and
+//! only if the open questions can be answered without a cycle. Steps: certain edges alone; a lucky guess (a topological
+//! order answers everything); pruning with the transitive closure until nothing more follows; another guess; then a SAT
+//! solver that learns about cycles. It never searches over orders of transactions. Source: Papadimitriou 1979; Cobra
+//! (OSDI 2020), PolySI (PVLDB 2023), Viper (EuroSys 2023); the characterisations of SI and prefix by Cerone, Gotsman
+//! and Bernardi. Shapes: serializable has a node per transaction; SI and prefix have two, begin and commit, so that "no
+//! two rw edges in a row" becomes plain acyclicity. Limits: [`Limits`]; reaching one gives [`Decision::Unknown`] with
+//! the reason.
 
 mod build;
 mod guess;
@@ -103,7 +101,7 @@ impl Polygraph {
         if matches!(self.shape, Shape::Snapshot | Shape::Prefix) { 2 * txn } else { txn }
     }
 
-    /// The edges that one answer brings: `first` before `second`.
+    /// The edges that one answer adds: `first` before `second`.
     pub(crate) fn answer_edges(
         &self,
         question: &Question,

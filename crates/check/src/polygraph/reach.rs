@@ -36,7 +36,7 @@ impl Closure {
         mine[to / 64] |= 1 << (to % 64);
     }
 
-    /// Where each node probably stands: how many more come before it than after it.
+    /// The probable position of each node: how many more nodes come before it than after it.
     fn balance(&self) -> Vec<u64> {
         let nodes = self.bits.len() / self.words.max(1);
         let mut balance = vec![nodes as i64; nodes];

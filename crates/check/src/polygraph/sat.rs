@@ -1,9 +1,9 @@
-//! The open questions as variables of a SAT solver that is told about cycles.
+//! The open questions as variables of a SAT solver that learns about cycles.
 //!
-//! Idea: a theory keeps a topological order of the certain edges and of those that the current
-//! answers bring, and updates it edge by edge (Pearce and Kelly 2006); an edge that closes a cycle is
-//! a conflict, explained by the answers on the cycle. First answers follow the guessed order.
-//! Deterministic: the solver uses no clock and no random choices; it stops after a number of conflicts.
+//! Idea: a theory keeps a topological order of the certain edges and of those that the current answers add, and updates
+//! it edge by edge (Pearce and Kelly 2006); an edge that closes a cycle is a conflict, explained by the answers on the
+//! cycle. First answers follow the guessed order. Deterministic: the solver uses no clock and no random choices; it
+//! stops after a number of conflicts.
 
 use super::{Decision, Limits, Polygraph, Reason, guess};
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool};
@@ -127,8 +127,7 @@ impl<'p> Acyclic<'p> {
         None
     }
 
-    /// Makes room in the order for an edge; gives the labels of a path from `to` to `from` if there is
-    /// one.
+    /// Makes room in the order for an edge; returns the labels of a path from `to` to `from` if there is one.
     fn reorder(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
         let (low, high) = (self.position[to as usize], self.position[from as usize]);
         self.mark += 1;

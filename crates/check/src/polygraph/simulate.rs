@@ -1,9 +1,9 @@
 //! A good guess for serial orders: run the transactions.
 //!
-//! Idea: execute transactions one after the other, always one whose certain predecessors are done, the one
-//! that probably stands first; but never overwrite a version that somebody still has to read. If all that is
-//! left would do so, the most urgent one goes ahead; the order is then wrong somewhere, and still a good
-//! start for the solver. Whether the order answers all questions is tested afterwards.
+//! Idea: execute transactions one after the other, each time the one that probably comes first among those whose
+//! certain predecessors are done; but never overwrite a version that a transaction still has to read. If all that are
+//! left would do so, the most urgent one goes ahead; the order is then wrong somewhere, but still a good start for the
+//! solver. Whether the order answers all questions is tested afterwards.
 
 use super::Polygraph;
 use crate::graph::Csr;

@@ -14,7 +14,7 @@ use crate::scans::Scan;
 use crate::witness::{Anomaly, Explainer};
 use std::collections::BTreeSet;
 
-/// Names of ours for violations of the axiomatic levels.
+/// Our own names for violations of the axiomatic levels.
 pub(super) const OURS: [&str; 3] = ["non-monotonic-read", "fractured-read", "causal-violation"];
 
 /// Which relation explains two transactions that have several: data before order.

@@ -151,7 +151,7 @@ fn elle_sees(analysis: &Analysis<'_>, scan: &Scan) -> bool {
         "thin-air-read" | "written-twice" => false,
         "future-read" => !registers,
         "internal" if registers => {
-            // Elle takes a nil that was read before as "nothing known".
+            // Elle treats a nil that was read before as "nothing known".
             let before = history.ops[scan.ops[1] as usize];
             before.kind != OpKind::Read || !before.value.is_nil()
         }

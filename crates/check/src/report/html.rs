@@ -1,8 +1,7 @@
 //! Witnesses as one self-contained HTML page: no scripts, no outside files, light and dark.
 //!
 //! Idea: the verdict and whose levels it is about, then each anomaly with its picture and a sentence per arrow, then
-//! the levels of both families side by side.
-//! Assumption: everything is strangers' text; the template has no other way to print a text than to escape it.
+//! the levels of both families side by side. Assumption: all text is untrusted; the template can print it only escaped.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 

@@ -1,8 +1,8 @@
 //! From a history to a report: levels, anomalies, what they rule out.
 //!
-//! Idea: decide the levels exactly, then look for anomalies only if some level fails, and show those
-//! that the asked level forbids. `not` names the weakest levels that are ruled out, as in Elle.
-//! With [`Options::elle`] the anomalies, `valid` and `not` are what Elle's inference gives.
+//! Idea: decide the levels exactly, then look for anomalies only if some level fails, and show those that the requested
+//! level forbids. `not` names the weakest levels that are ruled out, as in Elle. With [`Options::elle`] the anomalies,
+//! `valid` and `not` are what Elle's inference gives.
 
 mod anomalies;
 mod as_elle;
@@ -50,7 +50,7 @@ pub struct Report {
     pub transactions: usize,
     /// How many operations.
     pub operations: usize,
-    /// Whether the asked levels hold.
+    /// Whether the requested levels hold.
     pub valid: LevelVerdict,
     /// The levels asked for.
     pub asked: Vec<&'static str>,
@@ -111,13 +111,13 @@ fn list_ruled_out(report: &mut Report) {
 }
 
 impl Report {
-    /// The two families with their levels; one that was not looked at is left out.
+    /// The two families with their levels; one that was not decided is left out.
     pub fn families(&self) -> impl Iterator<Item = (Family, &[(&'static str, LevelVerdict)])> {
         let both = [(Family::Adya, &self.levels[..]), (Family::Axiomatic, &self.axiomatic[..])];
         both.into_iter().filter(|(_, levels)| !levels.is_empty())
     }
 
-    /// How much the history holds: `1 transaction, 2 operations`.
+    /// The size of the history: `1 transaction, 2 operations`.
     pub fn size_told(&self) -> String {
         let counted = |count: usize, noun: &str| match count {
             1 => format!("1 {noun}"),
@@ -127,13 +127,13 @@ impl Report {
         format!("{transactions}, {}", counted(self.operations, "operation"))
     }
 
-    /// The asked levels with whose they are: `serializable of Adya and Elle`.
+    /// The requested levels with their family: `serializable of Adya and Elle`.
     pub fn asked_told(&self) -> String {
         let told = |name: &&'static str| format!("{name} of {}", Family::of(name).authors());
         self.asked.iter().map(told).collect::<Vec<_>>().join(", ")
     }
 
-    /// A sentence per asked level that the other family, which has one of the same name, decides otherwise.
+    /// A sentence per requested level whose namesake in the other family is decided otherwise.
     pub fn differences(&self) -> Vec<String> {
         let verdict = |levels: &[(&'static str, LevelVerdict)], name: &str| {
             levels.iter().find(|entry| entry.0 == name).map(|entry| entry.1.clone())
@@ -147,7 +147,7 @@ impl Report {
                 LevelVerdict::Unknown(_) => return None,
             };
             let sentence = format!(
-                "it {word} the {name} of Biswas and Enea, which is another one: session order counts there"
+                "it {word} the {name} of Biswas and Enea, which is defined differently: session order counts there"
             );
             (!same).then_some(sentence)
         };
@@ -211,8 +211,8 @@ fn fill(report: &mut Report, analysis: &Analysis<'_>, asked: &[Asked]) {
         found.extend(anomalies::existence(analysis, asked, report));
     }
     let names: BTreeSet<&'static str> = found.iter().map(|anomaly| anomaly.name).collect();
-    // The axiomatic names tell the story again in other words: they count where they were asked for, or
-    // where nothing else tells it.
+    // The axiomatic names repeat the same facts in other words: they count where they were requested, or where nothing
+    // else states them.
     let axiomatic = asked.iter().any(|level| !level.adya)
         || !found.iter().any(|anomaly| prohibited.contains(anomaly.name));
     let (shown, others): (Vec<Anomaly>, Vec<Anomaly>) = found.into_iter().partition(|anomaly| {

@@ -6,7 +6,7 @@ use crate::model::{History, OpId, TxnId};
 use crate::witness::{Anomaly, op_text};
 use std::fmt::Write;
 
-/// Longest operations that are shown of one transaction.
+/// The most operations that are shown of one transaction.
 const SHOWN_OPS: usize = 12;
 
 /// How text is coloured: escape sequences, or nothing.

@@ -8,7 +8,7 @@ use crate::model::{
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// One operation with where it stands.
+/// One operation with its position.
 #[derive(Clone, Copy)]
 pub(super) struct Operation {
     pub op: OpId,
@@ -28,7 +28,7 @@ impl Keyed for Operation {
 pub(super) struct Found {
     pub faults: Vec<FaultAt>,
     pub ambiguous: bool,
-    /// Some read saw a transaction that stands later in the input.
+    /// Some read saw a transaction that is later in the input.
     pub leads_back: bool,
     pub appends: Appends,
 }
@@ -47,7 +47,7 @@ enum Deleted {
 /// Resolves the reads of one key after another.
 pub(super) struct Keys<'a> {
     history: &'a History,
-    /// Saves looking up who did.
+    /// Saves looking up the transaction.
     some_aborted: bool,
     /// Where the results go: by operation, what it saw. Every read belongs to one key, and so to one thread.
     seen: &'a [AtomicU64],
@@ -57,7 +57,7 @@ pub(super) struct Keys<'a> {
     writes: Writes,
     initial: Atom,
     deleted: Deleted,
-    /// Who wrote last, up to the operation that is looked at, in the order of the input; aborted ones do not count.
+    /// The last writer before the current operation, in the order of the input; aborted ones do not count.
     latest: TxnId,
     /// How many appends there were so far.
     appended: u32,
@@ -89,7 +89,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Resolves all reads of a key; `operations` are all that it has, in the order of the history.
+    /// Resolves all reads of a key; `operations` are all operations on it, in the order of the history.
     pub(super) fn resolve(&mut self, key: KeyId, operations: &[Operation]) {
         self.enter_writes(operations);
         self.initial = self.history.initial_value(key);
@@ -122,7 +122,7 @@ impl<'a> Keys<'a> {
             if lists && matches!(what.kind, OpKind::Read | OpKind::Write) {
                 self.mark_stale(txn);
             }
-            // What shows an own write is no news: the write still is what later reads must show.
+            // A read of the transaction's own write changes nothing: later reads must still return that write.
             let is_echo =
                 earlier.is_some_and(|(_, own)| own.kind.is_write() && own.value == what.value);
             if !(is_echo && what.kind == OpKind::Read) {
@@ -218,7 +218,7 @@ impl<'a> Keys<'a> {
 
     fn attribute(&self, txn: TxnId, value: Atom) -> Attributed {
         if value.is_nil() {
-            // Nothing is there before the first write and after a deletion.
+            // The row does not exist before the first write and after a deletion.
             match self.deleted {
                 Deleted::Once(write) if !self.initial.is_nil() => return Ok(write),
                 Deleted::Once(_) | Deleted::Often => return Err(NOTHING),
@@ -283,7 +283,7 @@ impl<'a> Keys<'a> {
         let or_thin_air = |write: Option<Write>| write.ok_or(THIN_AIR);
         let (seen, is_whole) = match ListRef::from_atom(what.value) {
             ListRef::Prefix(0) => (Err(INIT), true),
-            // The longest list stands for all its beginnings.
+            // The longest list stands for all its prefixes.
             ListRef::Prefix(len) => {
                 let is_longest = self.elements.len() == len as usize;
                 let is_whole = !is_longest || self.elements.iter().all(Option::is_some);

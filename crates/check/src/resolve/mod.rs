@@ -1,13 +1,11 @@
 //! Which write did each read see?
 //!
 //! Idea: with unique values a read names its writer, and both are about the same key: so the operations are sorted by
-//! key (`groups`), and each key is resolved by itself (`key`, `writes`), on any thread.
-//! On the way every fault that concerns a single read is noted: aborted, intermediate and thin-air
-//! reads, reads that contradict the transaction itself, values written twice.
-//! Source: Adya's G1a and G1b; the axiom INT of Cerone, Bernardi and Gotsman.
-//! Assumption: a transaction of unknown outcome committed exactly if a committed one read from it.
-//! Blind spot: a value that was written twice and read names no writer; such reads are set aside and
-//! the history is then never declared valid.
+//! key (`groups`), and each key is resolved by itself (`key`, `writes`), on any thread. On the way every fault that
+//! concerns a single read is noted: aborted, intermediate and thin-air reads, reads that contradict the transaction
+//! itself, values written twice. Source: Adya's G1a and G1b; the axiom INT of Cerone, Bernardi and Gotsman. Assumption:
+//! a transaction of unknown outcome committed if and only if a committed one read from it. Blind spot: a value that was
+//! written twice and read names no writer; such reads are set aside and the history is then never declared valid.
 
 mod key;
 mod writes;
@@ -38,7 +36,7 @@ pub enum Fault {
     IntermediateRead,
     /// Read a value that nobody wrote.
     ThinAirRead,
-    /// Read something else than the transaction's own last write or read.
+    /// Read something other than the transaction's own last write or read.
     Internal,
     /// Read what the same transaction writes later.
     FutureRead,
@@ -59,7 +57,7 @@ pub struct FaultAt {
 
 /// What an operation saw: a write and its transaction, or one of the special values and [`NONE`].
 ///
-/// One word, because both are set and asked together.
+/// One word, because both are set and read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen(u64);
 
@@ -105,10 +103,10 @@ pub struct Resolved {
     pub op_txn: Vec<TxnId>,
     /// What every operation saw.
     pub seen: Vec<Seen>,
-    /// Whether every read saw only transactions that stand before its own in the input.
+    /// Whether every read saw only transactions that come before its own in the input.
     pub leads_forward: bool,
-    /// Whether some read of a transaction saw something else than it would have if the transactions had run one after
-    /// the other in the order of the input. Where every read saw only earlier ones, the other transactions know no
+    /// Whether some read of a transaction saw something other than it would have if the transactions had run one after
+    /// the other in the order of the input. Where every read saw only earlier ones, the other transactions know of no
     /// write that is newer than what they read.
     pub stale: Vec<bool>,
     /// Whether a transaction counts: committed, or unknown and read from.
@@ -123,7 +121,7 @@ pub struct Resolved {
 
 impl Resolved {
     /// Whether one transaction after the other, in the order of the input, would have read and written the same.
-    /// Predicates are not looked at.
+    /// Predicates are not considered.
     pub fn is_serial_as_given(&self) -> bool {
         self.leads_forward
             && !self.ambiguous
@@ -172,7 +170,7 @@ pub fn resolve(history: &History, threads: usize) -> Resolved {
     Resolved { op_txn, seen, leads_forward, stale, included, faults, ambiguous, appends }
 }
 
-/// Resolves the reads of all keys, each range of keys on a thread of its own.
+/// Resolves the reads of all keys, each range of keys on its own thread.
 fn resolve_keys(
     history: &History,
     seen: &[AtomicU64],
@@ -195,7 +193,7 @@ fn resolve_keys(
     })
 }
 
-/// Which transactions count: committed ones, and those of unknown outcome that one which counts read from.
+/// Which transactions count: committed ones, and those of unknown outcome that a counting one read from.
 fn included(history: &History, op_txn: &[TxnId], seen: &[Seen], appends: &Appends) -> Vec<bool> {
     let mut included: Vec<bool> =
         history.txns.iter().map(|txn| txn.outcome == Outcome::Committed).collect();
@@ -242,7 +240,7 @@ impl Appends {
         self.ends.push(self.writes.len() as u32);
     }
 
-    /// Adds the keys that come behind.
+    /// Adds the remaining keys.
     fn append(&mut self, behind: Appends) {
         let base = self.writes.len() as u32;
         self.ends.extend(behind.ends.iter().map(|end| base + end));

@@ -1,12 +1,12 @@
 //! The writes of one key, found by their values.
 //!
 //! Idea: most keys have a handful of writes, which are searched one by one; more of them get a hash table. Both are
-//! emptied and used again for the next key.
+//! emptied and reused for the next key.
 
 use crate::hash::{WordMap, mix};
 use crate::model::{Atom, NONE, Op, OpId, OpKind, TxnId};
 
-/// So many operations on a key are searched one by one.
+/// Up to this many operations on a key are searched one by one.
 const FEW: usize = 24;
 
 /// One write of the key.
@@ -15,7 +15,7 @@ pub(super) struct Write {
     value: Atom,
     pub op: OpId,
     pub txn: TxnId,
-    /// A deletion has no value by which it could be found.
+    /// A deletion has no value to find it by.
     is_deletion: bool,
     /// Its own transaction overwrote it.
     pub is_intermediate: bool,
@@ -42,7 +42,7 @@ impl Writes {
         }
     }
 
-    /// Adds a write in the order of the history; gives back an earlier write of the same value.
+    /// Adds a write in the order of the history; returns an earlier write of the same value.
     pub(super) fn add(&mut self, op: OpId, txn: TxnId, what: Op) -> Option<OpId> {
         if let Some(before) = self.all.last_mut().filter(|before| before.txn == txn) {
             before.is_intermediate = true;

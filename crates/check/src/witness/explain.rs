@@ -157,7 +157,7 @@ impl<'a> Explainer<'a> {
             }
             Kind::Rw => format!("{a} read {key} = {before}, which {b} overwrote with {after}"),
             Kind::WrPredicate => format!(
-                "{b} looked at {key} = {before}, which {a} wrote, with {}",
+                "{b} examined {key} = {before}, which {a} wrote, with {}",
                 self.predicate(second)
             ),
             Kind::RwPredicate => format!(
@@ -232,7 +232,7 @@ impl<'a> Explainer<'a> {
         None
     }
 
-    /// Turns the findings of one kind of scan into an anomaly; the first is told in full.
+    /// Turns the findings of one kind of scan into an anomaly; the first is described in full.
     pub fn scanned(&self, name: &'static str, scans: &[&Scan]) -> Anomaly {
         let mut because: Vec<String> = scans.iter().take(3).map(|scan| self.tell(scan)).collect();
         if scans.len() > 3 {
@@ -325,7 +325,7 @@ fn familiar_names(history: &History, steps: &[Step]) -> Vec<&'static str> {
         _ if predicates > 0 => vec!["phantom"],
         _ => Vec::new(),
     };
-    // Adya's G-SIb: a snapshot that misses an effect which it must have. G-SIa, a snapshot taken too early, shows
+    // Adya's G-SIb: a snapshot that misses an effect that it must include. G-SIa, a snapshot taken too early, shows
     // only in real time: as a read of what began after the reader had ended (G1c-realtime).
     if rw + count(Kind::RwPredicate) == 1 {
         names.push("G-SI");

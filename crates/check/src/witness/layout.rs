@@ -1,12 +1,11 @@
-//! Where the boxes and arrows of a witness stand.
+//! The layout of the boxes and arrows of a witness.
 //!
-//! Idea: a witness is one cycle, so its transactions stand in a ring: the upper row from left to right, the lower one
-//! back. Every arrow then joins neighbours, runs in the space between rows and columns, and carries its label there,
-//! so nothing can cross a box. Two transactions stand side by side, one arrow above the other.
-//! Assumption: all boxes of a picture have one width. Blind spot: long rings get tall; who wants to read one in a
-//! picture asks Graphviz.
+//! Idea: a witness is one cycle, so its transactions form a ring: the upper row from left to right, the lower one back.
+//! Every arrow then joins neighbours, runs in the space between rows and columns, and has its label there, so nothing
+//! can cross a box. Two transactions are side by side, one arrow above the other. Assumption: all boxes of a picture
+//! have the same width. Blind spot: long rings get tall; use Graphviz for those.
 
-/// A place on the page.
+/// A rectangle on the page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rect {
     /// Left edge.
@@ -65,15 +64,15 @@ pub(super) struct Layout {
     pub arrows: Vec<Arrow>,
 }
 
-/// Longer rows are hard to look at as a whole.
+/// The most boxes in a row; longer rows are hard to take in.
 const ACROSS: usize = 4;
 /// The height of a label.
 pub(super) const LABEL_HEIGHT: f64 = 22.0;
-/// So much of an arrow is seen on both sides of its label.
+/// The part of an arrow that is visible on each side of its label.
 const STUB: f64 = 28.0;
-/// Between two columns at least.
+/// The least space between two columns.
 const GAP_MIN: f64 = 96.0;
-/// The arrows of two transactions are so far from the middle.
+/// The distance of the arrows between two transactions from the middle.
 const ASIDE: f64 = 20.0;
 /// Around the picture.
 const MARGIN: f64 = 16.0;
@@ -110,7 +109,7 @@ pub(super) fn ring(box_width: f64, heights: &[f64], labels: &[f64]) -> Layout {
         } else {
             corners(cells[from], cells[to], &boxes[from], &boxes[to])
         };
-        // On the part between two rows, where there is one, else on the part between two columns.
+        // On the part between two rows, if there is one, else on the part between two columns.
         let upright = points.windows(2).find(|pair| pair[0].0 == pair[1].0);
         let (x, y) = match upright {
             Some(pair) => (pair[0].0, gaps[upper]),
@@ -122,7 +121,7 @@ pub(super) fn ring(box_width: f64, heights: &[f64], labels: &[f64]) -> Layout {
     moved_into_view(Layout { width: 0.0, height: 0.0, boxes, arrows })
 }
 
-/// Column and row; a short row stands in the middle, so its columns may be halves.
+/// Column and row; a short row is centred, so its columns may be halves.
 type Cell = (f64, usize);
 
 fn cells(count: usize) -> Vec<Cell> {
@@ -133,7 +132,7 @@ fn cells(count: usize) -> Vec<Cell> {
     let mut cells: Vec<Cell> = (0..upper).map(|at| (at as f64, 0)).collect();
     let rest = count - upper;
     let lower = rest.min(upper);
-    // What has no place in the two rows stands between them, at the sides.
+    // Boxes that do not fit in the two rows are between them, at the sides.
     let sides = rest - lower;
     let (right, left) = (sides.div_ceil(2), sides / 2);
     let last = (upper - 1) as f64;

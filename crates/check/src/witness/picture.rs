@@ -1,9 +1,9 @@
 //! One anomaly as a picture: a box per transaction with its operations, an arrow per dependency.
 //!
-//! Idea: the operations that matter stand out, the others step back or are counted. An arrow's label has the number
-//! of its sentence below the picture, the kind of dependency and the key. Colours come from the page's style sheet,
-//! so that the picture suits light and dark.
-//! Assumption: a monospaced font with characters of [`CHARACTER`] units; boxes have room for a little more.
+//! Idea: the operations that matter are highlighted, the others are dimmed or only counted. An arrow's label has the
+//! number of its sentence below the picture, the kind of dependency and the key. Colours come from the page's style
+//! sheet, so that the picture suits light and dark. Assumption: a monospaced font with characters of [`CHARACTER`]
+//! units; boxes have room for a little more.
 
 use maud::{Markup, html as markup};
 use unicode_width::UnicodeWidthStr;
@@ -26,7 +26,7 @@ const BASELINE: f64 = 13.0;
 const BOX_HEIGHT_MIN: f64 = 72.0;
 /// A line of a box may have this many columns.
 const COLUMNS_MAX: usize = 38;
-/// And its box has room for at least so many.
+/// And its box has room for at least this many.
 const COLUMNS_MIN: usize = 16;
 /// A key in a label may have this many columns.
 const KEY_COLUMNS_MAX: usize = 16;
@@ -37,7 +37,7 @@ const CORNER: f64 = 10.0;
 /// Sessions beyond this many share colours.
 const COLOURS: usize = 6;
 
-/// What stands in the box of a transaction.
+/// The contents of a transaction's box.
 struct Content {
     name: String,
     session: String,
@@ -75,7 +75,7 @@ pub(crate) fn picture(history: &History, anomaly: &Anomaly) -> Markup {
     }
 }
 
-/// The picture in words, for those who do not see it.
+/// The picture in words, for screen readers.
 fn described(history: &History, anomaly: &Anomaly) -> String {
     let names: Vec<String> =
         anomaly.transactions.iter().map(|txn| history.txn_name(*txn)).collect();
@@ -116,7 +116,7 @@ impl Content {
     }
 }
 
-/// Text of at most so many columns.
+/// Text of at most this many columns.
 fn cut(text: &str, columns: usize) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.width() <= columns {

@@ -1,4 +1,4 @@
-//! What `hunt` can be told.
+//! The arguments of `hunt`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,9 +15,9 @@ const DEFAULT_TIME: Duration = Duration::from_secs(60);
 /// Arguments of `hunt`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Findings are confirmed on fresh tables, reduced, and written to --out DIR, or else to anchorite-findings/seed-N.
-Without --out, a hunt that finds nothing leaves no folder behind; with it, it can be resumed at any time.
-Exit code 1 means: something new was found. 4: nothing could be judged, or no two sessions ever met.
+Findings are confirmed on fresh tables, reduced, and written to --out DIR, or by default to anchorite-findings/seed-N.
+Without --out, a hunt that finds nothing leaves no folder behind; with --out, it can be resumed at any time.
+Exit code 1 means that something new was found; 4, that nothing could be judged or no two sessions ever conflicted.
 
 Examples:
   anchorite hunt
@@ -30,49 +30,49 @@ pub struct HuntArgs {
     /// repeatable; default: sqlite
     #[arg(long = "on", value_name = "TARGET")]
     pub on: Vec<String>,
-    /// ru, rc, rr, si, ser, default or all; repeatable; default: all that the target has, in turns
+    /// ru, rc, rr, si, ser, default or all; repeatable; default: all that the target has
     #[arg(long = "level", value_name = "LEVEL")]
     pub level: Vec<LevelChoice>,
-    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Who judges, beside crash, which is always on"),
-          long_help = oracles::long_help("Who judges, beside crash, which is always on"))]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Which oracles judge, besides crash"),
+          long_help = oracles::long_help("Which oracles judge, besides crash (always on)"))]
     pub oracle: Vec<OracleChoice>,
-    /// The seed of all cases; default: a random one
+    /// The seed for all cases; default: a random one
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Run only the case of this number, and show it in full, like `run`
+    /// Run only the case with this number, and show it in full, like `run`
     #[arg(long, value_name = "N", requires = "seed",
           conflicts_with_all = ["cases", "time", "jobs", "out", "resume", "known"])]
     pub case: Option<u64>,
-    /// Stop after this many cases, shared out evenly to all targets and levels
+    /// Stop after this many cases, distributed evenly over all targets and levels
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub cases: Option<u64>,
-    /// Stop after this time (90s, 10m, 1h); default: 60s, unless --cases is given, now or when the campaign began.
-    /// Suspects get at least a minute more
+    /// Stop after this time (90s, 10m, 1h); default: 60s, unless --cases is given now or was given when the campaign
+    /// began. Examining suspects may take another minute or more
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
-    /// How many workers; default: three per processor, because a worker waits for its server most of the time
+    /// Number of workers; default: three per processor, because a worker mostly waits for its server
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: Option<u16>,
     /// The folder for findings and progress
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the campaign in --out DIR
+    /// Continue the campaign in --out DIR
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Count documented exceptions as violations
     #[arg(long)]
     pub strict: bool,
-    /// A file that changes how often the generator chooses what (see crates/generate/weights.toml)
+    /// A file that changes how often the generator chooses each option (see crates/generate/weights.toml)
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub weights: Option<PathBuf>,
-    /// Issues that are counted and not shown: a folder of entries like those in known/, or none;
-    /// default: the ones that are built in
+    /// Known issues, which are counted and not shown: a folder of entries like those in known/, or none; default: the
+    /// built-in ones
     #[arg(long, value_name = "DIR|none")]
     pub known: Option<PathBuf>,
-    /// How to show the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Do not ask the server who waits: silence of this many milliseconds counts as blocked
+    /// Do not ask the server who waits: no answer for this many milliseconds counts as blocked
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub silence: Option<Duration>,
     /// Passwords
@@ -80,19 +80,19 @@ pub struct HuntArgs {
     pub login: LoginArgs,
 }
 
-/// What the result is shown as.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
     Text,
     /// One JSON document
     Json,
-    /// JUnit XML for a CI
+    /// JUnit XML for CI
     Junit,
 }
 
 impl HuntArgs {
-    /// The time budget: a minute, if neither the command line nor the campaign that goes on has another end.
+    /// The time budget: a minute, unless the command line or the resumed campaign sets another limit.
     pub fn time(&self, cases: Option<u64>) -> Option<Duration> {
         self.time.or_else(|| cases.is_none().then_some(DEFAULT_TIME))
     }

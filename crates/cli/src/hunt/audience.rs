@@ -1,4 +1,4 @@
-//! What can be seen while a hunt runs: a live line on a terminal, a plain line now and then elsewhere.
+//! What is shown while a hunt runs: a live line on a terminal, elsewhere a plain line now and then.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::words;
 use crate::output::{live_width, progress_target, tell};
 
-/// How often there is a plain line.
+/// The interval between plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// The columns in front of the live line.
 const SPINNER: usize = 2;
@@ -23,7 +23,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Begins to show.
+    /// Starts the display.
     pub fn new(time: Option<Duration>) -> Self {
         let bar = ProgressBar::new_spinner();
         bar.set_draw_target(progress_target());
@@ -33,7 +33,7 @@ impl Live {
         Self { bar, time, last_plain: Mutex::new(Instant::now()) }
     }
 
-    /// Vanishes.
+    /// Removes the line.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

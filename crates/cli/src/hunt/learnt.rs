@@ -1,10 +1,10 @@
 //! What targets reject, remembered from one campaign to the next.
 //!
-//! Idea: what a server does not understand depends on its product and version, and trying all options takes seconds
-//! on a slow one. So the answer is kept as a small text per version in the state folder, which a user can read,
-//! change or delete. Another release of Anchorite may know other options and asks anew.
+//! Idea: what a server does not understand depends on its product and version, and trying all options takes seconds on
+//! a slow one. So the answer is kept in the state folder, as a small text file per version that a user can read, change
+//! or delete. Another release of Anchorite may know other options, so it asks again.
 //!
-//! Assumption: servers of one version understand the same. Blind spot: settings that switch syntax off; then
+//! Assumption: servers of one version understand the same SQL. Blind spot: settings that switch syntax off; then
 //! statements fail, which the summary shows as errors of no class.
 
 use std::fs;
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use anchorite_generate::{FEATURES, Support};
 use anchorite_model::TargetInfo;
 
-/// What was learnt about a target of this version before.
+/// What was learnt earlier about a target of this version.
 pub fn recall(target: &TargetInfo) -> Option<Support> {
     read(&file(target)?)
 }
 
-/// Remembers what was learnt. Where that cannot be written, the next campaign learns it again.
+/// Remembers what was learnt. If it cannot be written, the next campaign learns it again.
 pub fn keep(target: &TargetInfo, support: &Support) {
     if let Some(path) = file(target) {
         let _ = write(&path, support);
@@ -34,8 +34,8 @@ fn file(target: &TargetInfo) -> Option<PathBuf> {
     Some(anchorite_servers::state_folder().ok()?.join("learnt").join(format!("{name}.txt")))
 }
 
-/// The first line: which options were tried, and how. Files of the first way of asking took a lost connection for a
-/// rejected option; they are not believed.
+/// The first line: which options were tried, and how. Files from before options were asked for twice took a lost
+/// connection for a rejected option; they are ignored.
 fn heading() -> String {
     let (version, options) = (env!("CARGO_PKG_VERSION"), FEATURES.len());
     format!("# anchorite {version}, {options} options, asked twice where a connection was lost")
@@ -46,7 +46,7 @@ fn read(path: &Path) -> Option<Support> {
     (text.lines().next() == Some(&heading())).then(|| Support::parse(&text))
 }
 
-/// Another process may read at any moment, so the file appears whole.
+/// Another process may read it at any moment, so the file is replaced atomically.
 fn write(path: &Path, support: &Support) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

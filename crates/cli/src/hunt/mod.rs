@@ -1,11 +1,11 @@
 //! `anchorite hunt`: generates and judges cases until the budget is used up.
 //!
-//! Here are the arguments, the targets and what becomes of them, the live line, the exit code. The loop
-//! itself is `anchorite_hunt::campaign`, the folder `anchorite_store`.
+//! This module has the arguments, the targets, the live line and the exit code. The loop itself is
+//! `anchorite_hunt::campaign`, the folder `anchorite_store`.
 //!
-//! Where findings go: into `--out DIR`. Without it a folder is made only when there is something to
-//! keep, `anchorite-findings/seed-N` in the working folder; a hunt that finds nothing leaves nothing.
-//! With `--out` the folder is there from the beginning, and progress is written down as it is made.
+//! Findings go into `--out DIR`. Without it a folder, `anchorite-findings/seed-N` in the working folder, is created
+//! only when there is something to keep; a hunt that finds nothing leaves nothing behind. With `--out` the folder
+//! exists from the start, and progress is recorded as it is made.
 
 mod arguments;
 mod audience;
@@ -36,7 +36,7 @@ use self::arguments::Format;
 pub use self::arguments::{HuntArgs, duration};
 use self::audience::Live;
 use self::recipe::WeightsFile;
-use self::server_control::Kept;
+use self::server_control::HuntedServer;
 pub use self::words::span;
 use crate::exit::{BadInput, Exit};
 use crate::interrupt::Interrupt;
@@ -45,7 +45,7 @@ use crate::login::Login;
 use crate::output::{complain, print, tell, text_options};
 use crate::{leftovers, oracles, targets};
 
-/// So many cases with several sessions, and not one conflict: something is wrong with the set-up.
+/// If this many cases with several sessions give no conflict at all, something is wrong with the set-up.
 const UNCONTENDED_MAX: u64 = 200;
 
 /// Runs the command.
@@ -62,7 +62,7 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
     };
     let login = arguments.login.read(&interrupt)?;
     let past = (campaign.as_ref(), seed);
-    let (hunt_targets, written, block) = open_quarries(arguments, &login, past, &interrupt)?;
+    let (hunt_targets, written, block) = open_targets(arguments, &login, past, &interrupt)?;
     let (store, past) = open_store(arguments, campaign, seed, written)?;
     let options = HuntOptions {
         jobs: arguments.jobs(),
@@ -91,8 +91,8 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
     exit_of(ended)
 }
 
-/// Removes from somebody's server what could not be dropped while it was away. All threads have ended, so nothing of
-/// this process is in use any more.
+/// Removes from a server that is not ours what could not be dropped while it was away. All threads have ended, so this
+/// process uses nothing there any more.
 fn tidy_up(hunt_target: &HuntTarget<'_>) {
     if hunt_target.supervisor.is_ours() {
         return;
@@ -112,8 +112,8 @@ fn tidy_up(hunt_target: &HuntTarget<'_>) {
 
 fn show(format: Format, ended: &Ended) {
     let summary = &ended.summary;
-    words::asides(ended).iter().for_each(|aside| tell(aside));
-    words::how_to_go_on(ended).iter().for_each(|hint| tell(hint));
+    words::remarks(ended).iter().for_each(|remark| tell(remark));
+    words::how_to_resume(ended).iter().for_each(|hint| tell(hint));
     print(&match format {
         Format::Text => report::text(summary, &text_options()),
         Format::Json => report::json(summary, env!("CARGO_PKG_VERSION")),
@@ -121,7 +121,7 @@ fn show(format: Format, ended: &Ended) {
     });
 }
 
-/// The known issues of a folder; the built-in ones without, none for `none`.
+/// The known issues of a folder; without one, the built-in issues; for `none`, no issues.
 pub fn known_issues(from: Option<&Path>) -> anyhow::Result<Vec<KnownIssue>> {
     match from {
         None => Ok(known::built_in().to_vec()),
@@ -130,7 +130,7 @@ pub fn known_issues(from: Option<&Path>) -> anyhow::Result<Vec<KnownIssue>> {
     }
 }
 
-/// Why the hunt ended decides, then what it found.
+/// The exit code: first why the hunt ended decides, then what it found.
 fn exit_of(ended: Ended) -> anyhow::Result<ExitCode> {
     let is_new = ended.summary.new_findings().next().is_some() || ended.suspects > 0;
     match ended.stop {
@@ -143,7 +143,7 @@ fn exit_of(ended: Ended) -> anyhow::Result<ExitCode> {
         Stop::Target(error) => return Err(error.into()),
         Stop::Store(error) => return Err(error.into()),
         Stop::Panicked => {
-            anyhow::bail!("a thread of the hunt panicked: this is a mistake in Anchorite")
+            anyhow::bail!("a thread of the hunt panicked: this is a bug in Anchorite")
         }
     }
     if is_new {
@@ -155,24 +155,24 @@ fn exit_of(ended: Ended) -> anyhow::Result<ExitCode> {
         return Ok(Exit::NothingJudged.into());
     }
     if tally.verdicts.total() == tally.verdicts.undecided {
-        complain("nothing could be judged: no oracle decided about any case");
+        complain("nothing could be judged: no oracle decided any case");
         return Ok(Exit::NothingJudged.into());
     }
     Ok(Exit::Fine.into())
 }
 
-/// A short number, so that people can say it to each other.
+/// A short number, easy to pass on.
 fn random_seed() -> anyhow::Result<u64> {
     let mut bytes = [0; 4];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u64::from(u32::from_ne_bytes(bytes)))
 }
 
-/// The targets, and how each is written down.
+/// The targets, how each is recorded in the campaign, and the size of a block.
 type Opened = (Vec<HuntTarget<'static>>, Vec<CampaignTarget>, u64);
 
 /// Opens every target, in the order of the command line or of the campaign.
-fn open_quarries(
+fn open_targets(
     arguments: &HuntArgs,
     login: &Login,
     (campaign, seed): (Option<&Campaign>, u64),
@@ -188,8 +188,8 @@ fn open_quarries(
     let mut block = u64::MAX;
     for (n, name) in names.iter().enumerate() {
         let past = campaign.and_then(|campaign| campaign.targets.get(n));
-        let (server_control, target) = Kept::open(name, login)?;
-        interrupt.attend(|| rehearse(target.as_ref(), arguments.silence.is_none()))?;
+        let (server_control, target) = HuntedServer::open(name, login)?;
+        interrupt.attend(|| check_privileges(target.as_ref(), arguments.silence.is_none()))?;
         let info = target.info().clone();
         let levels = match past {
             Some(past) if arguments.level.is_empty() => past.levels.clone(),
@@ -217,12 +217,12 @@ fn open_quarries(
     Ok((hunt_targets, written, block))
 }
 
-/// What is missing is said before the first case, not by each worker in turn.
-fn rehearse(target: &dyn Target, asks_who_waits: bool) -> Result<(), TargetError> {
+/// Reports missing privileges before the first case, not once per worker.
+fn check_privileges(target: &dyn Target, asks_who_waits: bool) -> Result<(), TargetError> {
     let schema = target.create_schema()?;
     if asks_who_waits && let Err(error) = schema.watcher() {
         tell(&format!(
-            "{error}; so two seconds of silence are taken for waiting: this hunt will be slow, and most of what waits \
+            "{error}; so two seconds of silence count as waiting: this hunt will be slow, and most of what waits \
              cannot be judged (docs/connections.md lists the privileges)"
         ));
     }

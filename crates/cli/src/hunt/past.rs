@@ -1,4 +1,4 @@
-//! Going on with a campaign: the command line may repeat what the campaign was begun with, not change it.
+//! Resuming a campaign: the command line may repeat the options that the campaign was begun with, not change them.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn campaign_to_resume(arguments: &HuntArgs) -> Result<Option<Campaign>, Stor
     }
 }
 
-/// Opens the folder, if it holds the campaign that this command line and these targets make.
+/// Opens the folder if its campaign is the one that this command line and these targets describe.
 pub fn resume(
     folder: &Path,
     past: &Campaign,

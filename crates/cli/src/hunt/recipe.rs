@@ -19,7 +19,7 @@ use crate::exit::BadInput;
 use crate::interrupt::Interrupt;
 use crate::output::tell;
 
-/// A recipe as it stands in a campaign's file.
+/// A recipe as stored in a campaign's file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Written {
     /// What the target rejects.
@@ -46,7 +46,7 @@ impl WeightsFile {
     }
 }
 
-/// The recipe for a target, learnt by trying what it rejects, and its form for the campaign's file.
+/// The recipe for a target, after trying what it rejects, and its form for the campaign's file.
 pub fn make(
     target: &dyn Target,
     weights: Option<&WeightsFile>,
@@ -61,11 +61,11 @@ pub fn make(
         None => {
             let Learnt { support, unsure, forbidden } = interrupt
                 .attend(|| learn(&mut fresh, product))
-                .context("while its dialect was learnt")?;
+                .context("while learning its dialect")?;
             if unsure.is_empty() && forbidden.is_empty() {
                 learnt::keep(target.info(), &support);
             }
-            // Nothing that a broken connection or a lack of privileges says is remembered beyond this campaign.
+            // What fails because of a broken connection or a missing privilege is not remembered beyond this campaign.
             for (options, why) in [
                 (unsure, "asking for it lost the connection"),
                 (forbidden, "the account lacks a privilege (docs/connections.md)"),

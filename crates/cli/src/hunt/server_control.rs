@@ -1,4 +1,4 @@
-//! Who looks after a target while a hunt runs on it.
+//! Watches and restarts the server behind a target while a hunt runs on it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::server::ready;
 use crate::targets::OpenTarget;
 
 /// A target by its address, with the private server behind it, if one was started.
-pub struct Kept {
+pub struct HuntedServer {
     address: Address,
     server: Option<(Request, RunningServer)>,
 }
 
-impl Kept {
+impl HuntedServer {
     /// Opens what `--on` names.
     pub fn open(name: &str, login: &Login) -> anyhow::Result<(Self, Arc<dyn Target>)> {
         let OpenTarget { target, address, server } = OpenTarget::open(name, login)?;
@@ -30,7 +30,7 @@ impl Kept {
     }
 }
 
-impl ServerControl for Kept {
+impl ServerControl for HuntedServer {
     fn is_ours(&self) -> bool {
         self.server.is_some()
     }

@@ -1,8 +1,8 @@
 //! `hunt --case N`: one case of a seed, run and judged like a file, and shown in full.
 //!
-//! Idea: a finding, a suspect and a false alarm are known by seed and number. Whoever wants to look at one of them
-//! needs its text, which no file holds, and what happens when it runs.
-//! Assumption: the recipe is the one that a new hunt would have, with the same weights file; then the case is the same.
+//! Idea: findings, suspects and false alarms are identified by seed and number. To look at one of them, you need its
+//! text, which is in no file, and what happens when it runs. Assumption: the recipe is the one that a new hunt with the
+//! same weights file would have; then the case is the same.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn run(arguments: &HuntArgs, seed: u64, number: u64) -> anyhow::Result<ExitC
             print(&format!("{head}\n{}\n", case.to_text()));
         }
         let options = options(arguments, &interrupt);
-        results.extend(interrupt.attend(|| hold(arguments, target, &case, &options))?);
+        results.extend(interrupt.attend(|| run_at_levels(arguments, target, &case, &options))?);
     }
     print(&match arguments.format {
         Format::Text => anchorite_report::text(&results, &text_options()),
@@ -58,7 +58,7 @@ fn options(arguments: &HuntArgs, interrupt: &Interrupt) -> RunOptions {
     }
 }
 
-fn hold(
+fn run_at_levels(
     arguments: &HuntArgs,
     target: &dyn Target,
     case: &anchorite_model::Case,
@@ -74,8 +74,8 @@ fn hold(
     let mut results = Vec::new();
     for level in levels {
         let mut fresh = FreshTables { target, options: RunOptions { level, ..options.clone() } };
-        let tried = examiner.examine(&mut fresh, case, level)?;
-        results.push(run::judged(tried, &examiner));
+        let examined = examiner.examine(&mut fresh, case, level)?;
+        results.push(run::judged(examined, &examiner));
     }
     Ok(results)
 }

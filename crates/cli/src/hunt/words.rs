@@ -1,4 +1,4 @@
-//! What a hunt says: first line, live line, summary.
+//! The texts of a hunt: first line, live line, remarks.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use anchorite_report::hunt::{
 };
 use anchorite_store::{Campaign, Past};
 
-/// What is done where, with the seed.
+/// What runs where, with the seed.
 pub fn first_line(campaign: &Campaign, options: &HuntOptions, past: &Past<Tally>) -> String {
     let place = |target: &anchorite_store::CampaignTarget| {
         let name = |level: &Option<Level>| level.map_or("its default level", Level::name);
@@ -30,13 +30,13 @@ pub fn first_line(campaign: &Campaign, options: &HuntOptions, past: &Past<Tally>
     );
     let done: u64 = past.progress.iter().map(|entry| entry.to - entry.from).sum();
     if done > 0 {
-        line += &format!(", going on after {}", cases(done));
+        line += &format!(", resuming after {}", cases(done));
     }
     line + "\n"
 }
 
-/// The line that changes: what matters most stands first, and what does not fit whole is left out. Where not even the
-/// verdicts fit, the number of cases goes: they add up to it.
+/// The live line: what matters most comes first, and a part that does not fit completely is left out. If not even the
+/// verdicts fit, the number of cases is dropped, because they add up to it.
 pub fn live(summary: &HuntSummary, time: Option<Duration>, width: Option<usize>) -> String {
     let fits = |line: &str| width.is_none_or(|width| line.chars().count() <= width);
     let elapsed = clock(Duration::from_millis(summary.elapsed_ms));
@@ -53,7 +53,7 @@ pub fn live(summary: &HuntSummary, time: Option<Duration>, width: Option<usize>)
     })
 }
 
-/// What the line has room for beside what was found.
+/// What the line shows if there is room.
 fn details(summary: &HuntSummary) -> Vec<String> {
     let aborts: u64 = summary.aborts.values().sum();
     let by_class: Vec<String> =
@@ -82,7 +82,7 @@ fn cases(count: u64) -> String {
     many(count, "case", "cases")
 }
 
-/// A finding for the first time.
+/// A finding that appears for the first time.
 pub fn found(finding: &FindingLine) -> String {
     let level = finding.level.map_or("the default level", Level::name);
     format!(
@@ -95,17 +95,17 @@ pub fn found(finding: &FindingLine) -> String {
     )
 }
 
-/// Why a hunt in which nobody met nobody says nothing.
+/// Why a hunt without conflicts proves nothing.
 pub fn nothing_conflicted(tally: &Tally) -> String {
     format!(
-        "suspicious: {} cases with several sessions, and nobody ever waited, aborted or conflicted. Isolation was \
-         not put to the test. Do all sessions reach the same tables? Is the storage engine a transactional one?",
+        "suspicious: in {} cases with several sessions nobody ever waited, aborted or conflicted. Isolation was \
+         not tested. Do all sessions reach the same tables? Is the storage engine transactional?",
         tally.concurrent
     )
 }
 
-/// What the summary has no place for, a sentence each.
-pub fn asides(ended: &Ended) -> Vec<String> {
+/// What the summary leaves out, a sentence each.
+pub fn remarks(ended: &Ended) -> Vec<String> {
     let tally = &ended.tally;
     let folder = ended.summary.folder.as_deref().unwrap_or("DIR");
     let rejection = ended.rejection.as_deref().unwrap_or_default();
@@ -113,7 +113,7 @@ pub fn asides(ended: &Ended) -> Vec<String> {
     let counted = [
         (
             ended.suspects,
-            format!("{suspected} to be looked at: anchorite hunt --out {folder} --resume"),
+            format!("{suspected} to be examined: anchorite hunt --out {folder} --resume"),
         ),
         (
             ended.uninvestigated,
@@ -126,21 +126,21 @@ pub fn asides(ended: &Ended) -> Vec<String> {
         (
             tally.rejected,
             format!(
-                "{} refused by the target; the first one: {rejection}",
+                "{} refused by the target; the first: {rejection}",
                 many(tally.rejected, "case was", "cases were")
             ),
         ),
         (
             tally.lost_connections,
             format!(
-                "{} a connection was lost although the server lives; those cases were run again",
+                "{} a connection was lost although the server was up; those cases were run again",
                 many(tally.lost_connections, "time", "times")
             ),
         ),
         (
             tally.hung,
             format!(
-                "{} given up because nothing moved any more",
+                "{} abandoned because nothing moved any more",
                 many(tally.hung, "case was", "cases were")
             ),
         ),
@@ -148,11 +148,11 @@ pub fn asides(ended: &Ended) -> Vec<String> {
     counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, told)| told).collect()
 }
 
-/// How a hunt that was interrupted, or had no more room, is taken up again.
-pub fn how_to_go_on(ended: &Ended) -> Option<String> {
+/// How to resume a hunt that was interrupted or ran out of disk space.
+pub fn how_to_resume(ended: &Ended) -> Option<String> {
     match (&ended.stop, &ended.summary.folder) {
         (Stop::Interrupted | Stop::Store(_), Some(folder)) => {
-            Some(format!("to go on: anchorite hunt --out {folder} --resume"))
+            Some(format!("to continue: anchorite hunt --out {folder} --resume"))
         }
         (Stop::Interrupted, None) => {
             Some("nothing was kept; with --out DIR a hunt can be resumed".to_owned())
@@ -161,7 +161,7 @@ pub fn how_to_go_on(ended: &Ended) -> Option<String> {
     }
 }
 
-/// `1:05`, `1:00:05`: as short as a time can be told.
+/// `1:05`, `1:00:05`: the shortest form of a time.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds / 3600 {

@@ -1,10 +1,10 @@
-//! Passwords for the servers of `--on`: where they come from when they do not stand in the URL.
+//! Passwords for the servers of `--on`: where they come from if they are not in the URL.
 //!
-//! Order: the URL; `--password-file`; `--password` (asks); then what each vendor's own clients would take
-//! (`surroundings`); and if the server asks for a password and there is none, the terminal, if there is one.
-//! A password is kept in memory only. Private servers, which have none, are not asked about.
+//! Order: the URL; `--password-file`; `--password` (a prompt); then what each vendor's own clients would use
+//! (`environment`); finally, if the server wants a password and there is none, a prompt on the terminal, if there is
+//! one. A password is kept in memory only. For private servers, which have none, nothing is looked up.
 
-mod surroundings;
+mod environment;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use anchorite_servers::kept_servers;
 use anchorite_stage::StageError;
 use clap::Args;
 
-use self::surroundings::Surroundings;
+use self::environment::Environment;
 use crate::exit::BadInput;
 use crate::interrupt::Interrupt;
 use crate::output::tell;
@@ -27,7 +27,7 @@ pub struct LoginArgs {
     /// Take the password from this file's first line, for URLs that have none
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// Ask for the password, for URLs that have none; PGPASSWORD, ~/.pgpass, MYSQL_PWD and ~/.my.cnf work, too
+    /// Ask for the password, for URLs that have none; PGPASSWORD, ~/.pgpass, MYSQL_PWD and ~/.my.cnf also work
     #[arg(long, conflicts_with = "password_file")]
     password: bool,
 }
@@ -54,7 +54,7 @@ impl LoginArgs {
     }
 }
 
-/// How passwords are come by.
+/// Where passwords come from.
 pub struct Login {
     from_file: Option<String>,
     ask: bool,
@@ -62,13 +62,13 @@ pub struct Login {
 }
 
 impl Login {
-    /// Nothing but what stands in URLs, for tests.
+    /// Only passwords in URLs, for tests.
     #[cfg(test)]
     pub fn none() -> Self {
         Self { from_file: None, ask: false, interrupt: Interrupt::default() }
     }
 
-    /// Opens what a name or a URL means, with the password that belongs to it; gives the address with it.
+    /// Opens the target of a name or URL, with its password; also returns the address.
     pub fn open(&self, text: &str) -> anyhow::Result<(Box<dyn Target>, Address)> {
         let mut address = Address::parse(text).map_err(told)?;
         if let Address::Server(endpoint) = &mut address
@@ -97,32 +97,32 @@ impl Login {
                 None => None,
             };
         }
-        Surroundings::of_this_process().complete(endpoint, &tell)?;
+        Environment::of_this_process().complete(endpoint, &tell)?;
         Ok(())
     }
 
     fn ask_for(&self, endpoint: &Endpoint) -> anyhow::Result<String> {
         let question = format!("Password for {endpoint}: ");
-        // Ctrl-C is a letter to the one who reads here; the terminal must be itself again before we end.
+        // Here Ctrl-C arrives as a character, because the terminal's mode must be restored before we exit.
         let answer = self.interrupt.attend(|| rpassword::prompt_password(question));
         answer.map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted => StageError::Interrupted.into(),
-            _ => BadInput(format!("the password could not be asked for: {error}")).into(),
+            _ => BadInput(format!("cannot ask for the password: {error}")).into(),
         })
     }
 }
 
-/// Whether it is a server that `anchorite server start --keep` has started: it has no password.
+/// Whether the server was started by `anchorite server start --keep`, and so has no password.
 fn is_private(url: &str) -> bool {
     kept_servers().is_ok_and(|kept| kept.iter().any(|server| server.url == url))
 }
 
-/// A password as the value of an option would stand in the process list, and in the error about it.
+/// A password given as the value of an option would be visible in the process list, and in the error about it.
 pub fn refuse_password_argument() -> Result<(), BadInput> {
     let is_password =
         |argument: std::ffi::OsString| argument.to_string_lossy().starts_with("--password=");
     if std::env::args_os().any(is_password) {
-        let message = "--password takes no value, which everybody on this machine could read: it asks; \
+        let message = "--password takes no value, because everybody on this machine could read it: it prompts; \
                        see --password-file FILE for scripts";
         return Err(BadInput(message.to_owned()));
     }

@@ -1,7 +1,7 @@
 //! `anchorite run`: runs cases and specs, shows what happened, judges it, and compares it with what the cases say.
 //!
-//! A file is shown in full. A folder of cases is a regression run: a line for each run, those in full that need
-//! somebody's attention, a table, and a summary.
+//! A single file is shown in full. A folder of cases is a regression run: one line per run, then in full those that
+//! need attention, a table, and a summary.
 
 mod specs;
 mod task;
@@ -28,14 +28,14 @@ use crate::targets;
 pub use task::judged;
 use task::{Done, RunTask};
 
-/// With more cases than this, runs that need nobody's attention are told in a line.
+/// With more cases than this, runs that need no attention get a single line.
 const SHOWN_IN_FULL_MAX: usize = 5;
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit code 1 means: a violation that the case does not announce, or something otherwise than the case says
-(its expect, manifests, absent and seen lines) on the very release that was measured.
+Exit code 1 means a violation that the case does not announce, or a result that differs from what the case says (its
+expect, manifests, absent and seen lines) on a release that was measured.
 
 Examples:
   anchorite run cases/probe/P4.case
@@ -50,11 +50,11 @@ pub struct RunArgs {
     /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL; repeatable
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
     on: Vec<String>,
-    /// ru, rc, rr, si, ser, default or all; repeatable; default: what the case says
+    /// ru, rc, rr, si, ser, default or all; repeatable; default: that of the case
     #[arg(long = "level", value_name = "LEVEL")]
     level: Vec<LevelChoice>,
-    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Who judges the runs"),
-          long_help = oracles::long_help("Who judges the runs"))]
+    #[arg(long = "oracle", value_name = "ORACLE", help = oracles::help("Which oracles judge"),
+          long_help = oracles::long_help("Which oracles judge"))]
     oracle: Vec<OracleChoice>,
     /// Count documented exceptions as violations
     #[arg(long)]
@@ -62,23 +62,23 @@ pub struct RunArgs {
     /// Run everything this many times
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Run this many cases at once, each on a schema of its own
+    /// Run this many cases at once, each in its own schema
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
-    /// Show every run in full, also those of many cases
+    /// Show every run in full, even with many cases
     #[arg(long)]
     verbose: bool,
-    /// How to show it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Do not ask the server who waits: silence of this many milliseconds counts as blocked
+    /// Do not ask the server who waits: no answer for this many milliseconds counts as blocked
     #[arg(long, value_name = "MS")]
     silence: Option<u64>,
     #[command(flatten)]
     login: LoginArgs,
 }
 
-/// What the results are shown as.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people: one column per session
@@ -87,13 +87,13 @@ enum Format {
     Json,
     /// Markdown for an issue tracker
     Md,
-    /// JUnit XML for a CI
+    /// JUnit XML for CI
     Junit,
     /// What PostgreSQL's isolationtester prints (.spec files on postgres)
     Isolationtester,
 }
 
-/// Runs the files on every target, at every level, as often as asked.
+/// Runs the files on every target, at every level, as many times as requested.
 pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let is_wanted = |ending: &str| ending == "spec" || arguments.format != Format::Isolationtester;
@@ -117,7 +117,7 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     let elapsed = (results.len() > 1).then(|| started.elapsed());
     let runs = Runs { results: &results, failures: &failures, elapsed, brief };
     let is_empty = results.is_empty() && failures.is_empty();
-    // What ran before a failure is shown all the same.
+    // What ran before a failure is still shown.
     if !is_empty || arguments.format == Format::Json {
         show(arguments.format, runs);
     }
@@ -134,8 +134,8 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(exit.into())
 }
 
-/// What the results come to as a whole. A violation that its own case announces is known; one that is announced and
-/// does not come on the very release that was measured is news, too.
+/// The exit code for all results. A violation that its own case announces is known; one that is announced but does not
+/// occur on a release where it was measured also counts as new.
 pub fn exit_for(results: &[RunResult]) -> Exit {
     let mut verdicts =
         results.iter().flat_map(|result| result.verdicts.iter().map(|(_, v)| v)).peekable();

@@ -1,9 +1,10 @@
-//! Cases on targets: what is to run, several at once if asked for, in an order that does not depend on who is quicker.
+//! Running cases on targets, several at once if requested; the order of results does not depend on timing.
 //!
-//! Idea: a regression run is a list of jobs, a case at a level. Each has a schema of its own, so they do not meet. A
-//! case that cannot be set up on a target does not end a run of many: it is a failure among the results.
-//! What a whole server shares (names of advisory locks, CREATE INDEX CONCURRENTLY, which waits for everybody) is not in
-//! a schema, so a case that uses it says `-- alone:` in its header, and runs when the others are done.
+//! Idea: a regression run is a list of jobs, each a case at a level. Each has its own schema, so they do not interfere.
+//! A case that cannot be set up on a target does not end a run of many cases: it is a failure among the results. Some
+//! things are shared by the whole server and not confined to a schema (names of advisory locks, CREATE INDEX
+//! CONCURRENTLY, which waits for everybody), so a case that uses them says `-- alone:` in its header, and runs after
+//! the others.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -25,10 +26,10 @@ use crate::login::Login;
 use crate::output::tell;
 use crate::targets::OpenTarget;
 
-/// So many skipped cases of a target are named one by one.
+/// Up to this many skipped cases of a target are named one by one.
 const SKIPPED_NAMED_MAX: usize = 5;
 
-/// What one call of the command has to do.
+/// What one invocation of the command has to do.
 pub struct RunTask<'a> {
     pub arguments: &'a RunArgs,
     pub scripts: &'a [Script],
@@ -38,7 +39,7 @@ pub struct RunTask<'a> {
     pub interrupt: Interrupt,
 }
 
-/// What came of it so far.
+/// What has been done so far.
 #[derive(Default)]
 pub struct Done {
     pub results: Vec<RunResult>,
@@ -54,7 +55,7 @@ struct Job<'c> {
 type Outcome = Result<RunResult, StageError>;
 
 impl RunTask<'_> {
-    /// Runs every case on every target; what is done is kept, also where it ends in an error.
+    /// Runs every case on every target; what is done is kept, even if an error ends the work.
     pub fn run_cases(&self, done: &mut Done) -> anyhow::Result<()> {
         let cases: Vec<Case> = self.scripts.iter().flat_map(Script::cases).collect();
         for case in &cases {
@@ -69,7 +70,7 @@ impl RunTask<'_> {
         Ok(())
     }
 
-    /// What is to run on a target, in order.
+    /// The jobs for a target, in order.
     fn jobs<'c>(&self, target: &dyn Target, cases: &'c [Case]) -> anyhow::Result<Vec<Job<'c>>> {
         let levels = chosen(&self.arguments.level, target)?;
         let info = target.info();
@@ -93,29 +94,32 @@ impl RunTask<'_> {
             }
         }
         if skipped.len() > SKIPPED_NAMED_MAX {
-            tell(&format!("skipped on {info}: {} cases that are not for it", skipped.len()));
+            tell(&format!(
+                "skipped on {info}: {} cases for other products or levels",
+                skipped.len()
+            ));
         } else {
             skipped.iter().for_each(|why| tell(&format!("skipped on {info}: {why}")));
         }
         Ok(jobs)
     }
 
-    /// Runs the jobs, as many at once as asked for. With `goes_on`, a case that cannot be set up is a failure among the
-    /// results; every other error ends the work.
+    /// Runs the jobs, as many at once as requested. With `keep_going`, a case that cannot be set up is a failure among
+    /// the results; every other error ends the work.
     fn work(
         &self,
         target: &dyn Target,
         jobs: &[Job<'_>],
-        goes_on: bool,
+        keep_going: bool,
         done: &mut Done,
     ) -> anyhow::Result<()> {
-        let outcomes = self.outcomes(target, jobs, goes_on);
+        let outcomes = self.outcomes(target, jobs, keep_going);
         for (job, outcome) in jobs.iter().zip(outcomes) {
             match outcome {
-                // Not begun, because another one has failed.
+                // Not started, because another one has failed.
                 None => {}
                 Some(Ok(result)) => done.results.push(result),
-                Some(Err(error)) if goes_on && is_of_the_case(&error) => {
+                Some(Err(error)) if keep_going && is_of_the_case(&error) => {
                     let case = job.case.name.clone();
                     let level = job.level.or(job.case.header.level);
                     let (target, message) = (target.info().clone(), error.to_string());
@@ -131,30 +135,30 @@ impl RunTask<'_> {
         &self,
         target: &dyn Target,
         jobs: &[Job<'_>],
-        goes_on: bool,
+        keep_going: bool,
     ) -> Vec<Option<Outcome>> {
         let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::default()).collect();
         let (alone, together): (Vec<usize>, Vec<usize>) =
             (0..jobs.len()).partition(|index| needs_to_be_alone(jobs[*index].case));
         let is_over = AtomicBool::new(false);
-        for (places, at_once) in [(together, self.arguments.jobs.get()), (alone, 1)] {
+        for (indices, at_once) in [(together, self.arguments.jobs.get()), (alone, 1)] {
             let next = AtomicUsize::new(0);
             let worker = || {
-                while let Some(index) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some(index) = indices.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if is_over.load(Ordering::Relaxed) {
                         break;
                     }
                     let outcome = self.try_case(target, &jobs[*index]);
-                    let ends = |error: &StageError| !(goes_on && is_of_the_case(error));
+                    let ends = |error: &StageError| !(keep_going && is_of_the_case(error));
                     if outcome.as_ref().is_err_and(ends) {
                         is_over.store(true, Ordering::Relaxed);
                     }
-                    let place = &outcomes[*index];
-                    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+                    let slot = &outcomes[*index];
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
                 }
             };
             std::thread::scope(|scope| {
-                (1..at_once.min(places.len())).for_each(|_| drop(scope.spawn(worker)));
+                (1..at_once.min(indices.len())).for_each(|_| drop(scope.spawn(worker)));
                 worker();
             });
         }
@@ -169,14 +173,14 @@ impl RunTask<'_> {
         let claims = Claims::for_target(target.info());
         let examiner = Examiner { claims, oracles: &self.oracles, strict: self.arguments.strict };
         let mut fresh = FreshTables { target, options };
-        let tried = examiner.examine(&mut fresh, job.case, job.level)?;
-        Ok(judged(tried, &examiner))
+        let examined = examiner.examine(&mut fresh, job.case, job.level)?;
+        Ok(judged(examined, &examiner))
     }
 }
 
-/// A run with all that is said about it.
-pub fn judged(tried: Examined, examiner: &Examiner<'_>) -> RunResult {
-    let Examined { run, judgements, covers, .. } = tried;
+/// A run with its verdicts, comparison and observed anomalies.
+pub fn judged(examined: Examined, examiner: &Examiner<'_>) -> RunResult {
+    let Examined { run, judgements, covers, .. } = examined;
     // A header that cannot be read was refused before anything ran.
     let compared = compare(&run, &judgements).unwrap_or_default();
     let verdicts = judgements.into_iter().map(|judgement| {
@@ -189,12 +193,12 @@ pub fn judged(tried: Examined, examiner: &Examiner<'_>) -> RunResult {
     RunResult { verdicts, covers, compared, observed, ..run.into() }
 }
 
-/// Whether a case must not meet others on the same server: its `-- alone:` line says why.
+/// Whether a case must not run alongside others on the same server: its `-- alone:` line says why.
 fn needs_to_be_alone(case: &Case) -> bool {
     case.header.other.iter().any(|(key, _)| key == "alone")
 }
 
-/// Whether an error says something about the case and nothing about the target.
+/// Whether an error concerns only the case, not the target.
 const fn is_of_the_case(error: &StageError) -> bool {
     matches!(error, StageError::Setup { .. })
 }

@@ -12,7 +12,7 @@ const SMALL: i64 = i16::MAX as i64;
 const REGULAR: i64 = i32::MAX as i64;
 const BIG: i64 = i64::MAX;
 
-/// Whole numbers that now and then hold the extremes of their type.
+/// Integers that occasionally hold the extremes of their type.
 const EXTREME_PERCENT: u32 = 6;
 
 /// A column of any type that the target has.

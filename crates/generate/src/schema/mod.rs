@@ -1,8 +1,8 @@
-//! Tables as the generator knows them: what statements may do with each column, and the DDL that makes them.
+//! Tables as the generator sees them: what statements may do with each column, and the DDL that creates them.
 //!
-//! Assumption: nothing here is left to the server that two executions could decide differently (no AUTO_INCREMENT, no
-//! DEFAULT expressions). Unique constraints compare whole columns, never expressions or prefixes, so that a
-//! collision can be foreseen.
+//! Assumption: nothing is left to the server that two executions could decide differently (no AUTO_INCREMENT, no
+//! DEFAULT expressions). Unique constraints compare whole columns, never expressions or prefixes, so that a collision
+//! can be foreseen.
 
 mod column;
 mod index;
@@ -43,11 +43,11 @@ pub(crate) struct Table {
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// The type as it is spelt.
+    /// The type as spelt in SQL.
     pub(crate) sql_type: String,
-    /// How far whole numbers may go; nothing that we generate reaches it, unless it is extreme.
+    /// The limit of integers; nothing that we generate reaches it, except extremes.
     pub(crate) limit: i64,
-    /// Holds the smallest and the largest numbers too, and takes no part in arithmetic.
+    /// Also holds the smallest and the largest numbers, and takes no part in arithmetic.
     pub(crate) is_extreme: bool,
     /// Can be indexed only by a prefix, and has no DEFAULT.
     pub(crate) is_long: bool,
@@ -105,7 +105,7 @@ impl Table {
         primary.into_iter().chain(self.uniques.iter().map(Vec::as_slice))
     }
 
-    /// The columns that fit.
+    /// The columns that satisfy a condition.
     pub(crate) fn columns_where(&self, fits: impl Fn(usize, &Column) -> bool) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(at, column)| fits(*at, column)).map(|(at, _)| at).collect()
@@ -124,12 +124,12 @@ impl Table {
 }
 
 impl Column {
-    /// Whether `+` and `-` with small numbers cannot go wrong.
+    /// Whether `+` and `-` with small numbers are safe.
     pub(crate) fn is_arithmetic(&self) -> bool {
         !self.is_extreme && matches!(self.kind, Kind::Int | Kind::Decimal | Kind::Float)
     }
 
-    /// Whether all its values may be stored in the other one.
+    /// Whether all its values fit the other column.
     pub(crate) fn fits_into(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.limit <= other.limit

@@ -1,20 +1,22 @@
 //! The classic anomalies as shapes: lost updates, phantoms, write skew, dirty writes.
 
-use super::{A, B, Line};
+use super::{A, B, Move};
 use crate::condition::Condition;
-use crate::scene::Scene;
+use crate::generator::Generator;
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// Both read the same rows, then both write them.
-    pub(super) fn lost_update(&mut self, table: usize) -> Option<Vec<Line>> {
+    pub(super) fn lost_update(&mut self, table: usize) -> Option<Vec<Move>> {
         let condition = self.row_or_rows(table);
         let column = *self.random.try_pick(&self.free_columns(table))?;
         let reads = self.random.percent(60);
         let mut lines = Vec::new();
         for who in [A, B] {
             if reads {
-                lines
-                    .push(Line::Say(who, self.as_transaction(who).select_where(table, &condition)));
+                lines.push(Move::Statement(
+                    who,
+                    self.as_transaction(who).select_where(table, &condition),
+                ));
             }
         }
         for who in [A, B] {
@@ -25,13 +27,13 @@ impl Scene<'_> {
                 self.assignment(table, column)
             };
             let sql = self.as_transaction(who).update_where(table, &[assignment], &condition);
-            lines.push(Line::Say(who, sql));
+            lines.push(Move::Statement(who, sql));
         }
         Some(lines)
     }
 
-    /// One writes the column that the other one's condition tests.
-    pub(super) fn semi_consistent(&mut self, table: usize) -> Option<Vec<Line>> {
+    /// One writes the column that the other's condition tests.
+    pub(super) fn semi_consistent(&mut self, table: usize) -> Option<Vec<Move>> {
         let free = self.free_columns(table);
         let tested = *self.random.try_pick(&free)?;
         let value = self.constant(table, tested);
@@ -48,11 +50,16 @@ impl Scene<'_> {
             }
             _ => self.as_transaction(B).write_where(table, &test),
         };
-        Some(vec![Line::Say(A, first), Line::Say(B, second), Line::End(A), Line::End(B)])
+        Some(vec![
+            Move::Statement(A, first),
+            Move::Statement(B, second),
+            Move::End(A),
+            Move::End(B),
+        ])
     }
 
-    /// A row appears in the range that the other one changes.
-    pub(super) fn phantom(&mut self, table: usize) -> Option<Vec<Line>> {
+    /// A row appears in the range that the other changes.
+    pub(super) fn phantom(&mut self, table: usize) -> Option<Vec<Move>> {
         let range = self.condition(table);
         let first = self.as_transaction(A).write_where(table, &range);
         let appears = if self.random.percent(75) {
@@ -62,64 +69,67 @@ impl Scene<'_> {
             self.as_transaction(B).update(table)
         };
         let again = self.as_transaction(A).write_where(table, &range);
-        let mut lines = vec![Line::Say(A, first), Line::Say(B, appears)];
+        let mut lines = vec![Move::Statement(A, first), Move::Statement(B, appears)];
         if self.random.percent(60) {
-            lines.push(Line::End(B));
+            lines.push(Move::End(B));
         }
-        lines.push(Line::Say(A, again));
+        lines.push(Move::Statement(A, again));
         Some(lines)
     }
 
     /// Both read some rows, then each writes one of them.
-    pub(super) fn write_skew(&mut self, table: usize) -> Option<Vec<Line>> {
+    pub(super) fn write_skew(&mut self, table: usize) -> Option<Vec<Move>> {
         let key = self.table(table).best_key()?;
         let range =
             if self.random.percent(50) { Condition::default() } else { self.condition(table) };
         let mut lines = Vec::new();
         for who in [A, B] {
-            lines.push(Line::Say(who, self.as_transaction(who).select_where(table, &range)));
+            lines.push(Move::Statement(who, self.as_transaction(who).select_where(table, &range)));
         }
         for who in [A, B] {
             let row = self.pinned(table, key);
-            lines.push(Line::Say(who, self.as_transaction(who).change_where(table, &row)));
+            lines.push(Move::Statement(who, self.as_transaction(who).change_where(table, &row)));
         }
         Some(lines)
     }
 
     /// Both write the same two rows, in opposite order.
-    pub(super) fn crossing(&mut self, table: usize) -> Option<Vec<Line>> {
+    pub(super) fn crossing(&mut self, table: usize) -> Option<Vec<Move>> {
         let key = self.table(table).best_key()?;
         let rows = [self.pinned(table, key), self.pinned(table, key)];
         let mut lines = Vec::new();
         for (who, row) in [(A, 0), (B, 1), (A, 1), (B, 0)] {
-            lines.push(Line::Say(who, self.as_transaction(who).change_where(table, &rows[row])));
+            lines.push(Move::Statement(
+                who,
+                self.as_transaction(who).change_where(table, &rows[row]),
+            ));
         }
         Some(lines)
     }
 
-    /// A write is taken back while another one waits for it.
-    pub(super) fn undone(&mut self, table: usize) -> Option<Vec<Line>> {
+    /// A write is rolled back while another waits for it.
+    pub(super) fn undone(&mut self, table: usize) -> Option<Vec<Move>> {
         let rows = self.row_or_rows(table);
         let to_savepoint = self.grammar.has("savepoint") && self.random.percent(50);
         let mut lines = Vec::new();
         if to_savepoint {
             if self.random.percent(50) {
-                lines.push(Line::Say(A, self.as_transaction(A).change_where(table, &rows)));
+                lines.push(Move::Statement(A, self.as_transaction(A).change_where(table, &rows)));
             }
-            lines.push(Line::Say(A, "SAVEPOINT s0".to_owned()));
+            lines.push(Move::Statement(A, "SAVEPOINT s0".to_owned()));
         }
-        lines.push(Line::Say(A, self.as_transaction(A).write_where(table, &rows)));
-        lines.push(Line::Say(B, self.as_transaction(B).change_where(table, &rows)));
+        lines.push(Move::Statement(A, self.as_transaction(A).write_where(table, &rows)));
+        lines.push(Move::Statement(B, self.as_transaction(B).change_where(table, &rows)));
         if to_savepoint {
-            lines.push(Line::Say(A, "ROLLBACK TO SAVEPOINT s0".to_owned()));
+            lines.push(Move::Statement(A, "ROLLBACK TO SAVEPOINT s0".to_owned()));
         } else {
-            lines.push(Line::Undo(A));
+            lines.push(Move::Rollback(A));
         }
         Some(lines)
     }
 
     /// Both insert the same key.
-    pub(super) fn same_key_twice(&mut self, table: usize) -> Option<Vec<Line>> {
+    pub(super) fn same_key_twice(&mut self, table: usize) -> Option<Vec<Move>> {
         let key = self.table(table).best_key()?;
         let first = self.new_row(table);
         let mut second = self.new_row(table);
@@ -131,11 +141,11 @@ impl Scene<'_> {
         };
         let verb = *self.random.pick(verbs);
         let mut lines = vec![
-            Line::Say(A, self.as_transaction(A).insert_rows(table, "INSERT INTO", &[first])),
-            Line::Say(B, self.as_transaction(B).insert_rows(table, verb, &[second])),
+            Move::Statement(A, self.as_transaction(A).insert_rows(table, "INSERT INTO", &[first])),
+            Move::Statement(B, self.as_transaction(B).insert_rows(table, verb, &[second])),
         ];
         if self.random.percent(40) {
-            lines.push(Line::Undo(A));
+            lines.push(Move::Rollback(A));
         }
         Some(lines)
     }

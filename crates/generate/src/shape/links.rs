@@ -1,11 +1,11 @@
-//! Shapes in which one transaction relies on what the other one takes away: a parent row, a key that is taken, a lock.
+//! Shapes in which one transaction relies on what the other takes away: a parent row, a key that is in use, a lock.
 
-use super::{A, B, Line};
-use crate::scene::Scene;
+use super::{A, B, Move};
+use crate::generator::Generator;
 
-impl Scene<'_> {
-    /// One refers to a row that the other one deletes, or whose key it changes.
-    pub(super) fn parent_leaves(&mut self) -> Option<Vec<Line>> {
+impl Generator<'_> {
+    /// One refers to a row that the other deletes, or whose key it changes.
+    pub(super) fn parent_leaves(&mut self) -> Option<Vec<Move>> {
         let tables = self.schema.tables.iter().enumerate();
         let links: Vec<_> =
             tables.filter_map(|(at, table)| Some((at, table.foreign.clone()?))).collect();
@@ -16,7 +16,7 @@ impl Scene<'_> {
             !self.rows[child].iter().any(|row| row[foreign.column] == *key)
         };
         let alone: Vec<_> = parents.iter().filter(is_alone).cloned().collect();
-        // A parent with children is kept by them, so that the other transaction adds nothing.
+        // A parent with children cannot be removed anyway, so the other transaction would add nothing.
         let parent = self.random.try_pick(if alone.is_empty() { parents } else { &alone })?.clone();
         let key = parent[foreign.parent_column].clone();
 
@@ -39,17 +39,17 @@ impl Scene<'_> {
             let assignment = self.constant_assignment(foreign.parent_column, other);
             self.as_transaction(B).update_where(foreign.parent, &[assignment], &condition)
         };
-        let mut lines = vec![Line::Say(A, refers), Line::Say(B, leaves)];
+        let mut lines = vec![Move::Statement(A, refers), Move::Statement(B, leaves)];
         if self.random.percent(40) {
             lines.reverse();
         }
-        let (Line::Say(first, _) | Line::End(first) | Line::Undo(first)) = lines[0];
-        lines.push(if self.random.percent(20) { Line::Undo(first) } else { Line::End(first) });
+        let (Move::Statement(first, _) | Move::End(first) | Move::Rollback(first)) = lines[0];
+        lines.push(if self.random.percent(20) { Move::Rollback(first) } else { Move::End(first) });
         Some(lines)
     }
 
-    /// One changes, deletes or inserts a row that the other one inserts or, if it is there, updates.
-    pub(super) fn upsert_meets(&mut self, table: usize) -> Option<Vec<Line>> {
+    /// One changes, deletes or inserts a row that the other inserts or, if it exists, updates.
+    pub(super) fn upsert_meets(&mut self, table: usize) -> Option<Vec<Move>> {
         let key = self.table(table).best_key()?;
         let mut row = self.new_row(table);
         let is_there = self.random.percent(75);
@@ -68,24 +68,24 @@ impl Scene<'_> {
         };
         let upsert = self.as_transaction(B).insert_rows(table, "INSERT INTO", &[row]);
         let upsert = upsert + &self.upsert_clause(table);
-        let mut lines = vec![Line::Say(A, first), Line::Say(B, upsert)];
-        lines.push(if self.random.percent(25) { Line::Undo(A) } else { Line::End(A) });
+        let mut lines = vec![Move::Statement(A, first), Move::Statement(B, upsert)];
+        lines.push(if self.random.percent(25) { Move::Rollback(A) } else { Move::End(A) });
         Some(lines)
     }
 
-    /// One locks rows by reading them; the other one wants to write them.
-    pub(super) fn locked_rows(&mut self, table: usize) -> Vec<Line> {
+    /// One locks rows by reading them; the other wants to write them.
+    pub(super) fn locked_rows(&mut self, table: usize) -> Vec<Move> {
         let rows = self.row_or_rows(table);
         let lock = self.as_transaction(A).locking_where(table, &rows);
         let same = if self.random.percent(60) { rows.clone() } else { self.row_or_rows(table) };
         let mut lines = vec![
-            Line::Say(A, lock),
-            Line::Say(B, self.as_transaction(B).change_where(table, &same)),
+            Move::Statement(A, lock),
+            Move::Statement(B, self.as_transaction(B).change_where(table, &same)),
         ];
         if self.random.percent(50) {
-            lines.push(Line::Say(A, self.as_transaction(A).change_where(table, &rows)));
+            lines.push(Move::Statement(A, self.as_transaction(A).change_where(table, &rows)));
         }
-        lines.push(Line::End(A));
+        lines.push(Move::End(A));
         lines
     }
 }

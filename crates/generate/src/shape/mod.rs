@@ -1,23 +1,24 @@
-//! Cases around a core that is known to show bugs: two transactions, their statements and their order are
-//! given; tables, columns, rows, values and everything around it are random.
+//! Cases around a core that is known to show bugs: two transactions, their statements and their order are given;
+//! tables, columns, rows, values and everything else are random.
 //!
 //! Sources: the shapes of published bugs (MDEV-27992: a key that moves backwards past a scan; MDEV-26643: a
 //! semi-consistent read; WriteCheck's figure 1: a row that is deleted and inserted again) and of the classic anomalies.
 //!
-//! Assumption: a shape needs what a table may lack (a key, an index, two rows); then the case is made freely.
+//! Assumption: a shape may need something that the tables lack (a key, an index, two rows); then the case is generated
+//! without a shape.
 
 mod classic;
 mod links;
 mod moves;
 
 use crate::condition::Condition;
-use crate::scene::Scene;
+use crate::generator::Generator;
 use crate::schema::Table;
 
 /// Two transactions with their order.
 pub(crate) struct Shape {
     pub(crate) transactions: [Vec<String>; 2],
-    /// For each statement whose it is.
+    /// The transaction of each statement.
     pub(crate) order: Vec<usize>,
 }
 
@@ -27,20 +28,20 @@ const B: usize = 1;
 
 /// What happens in a shape.
 #[derive(Debug, Clone)]
-enum Line {
+enum Move {
     /// A statement.
-    Say(usize, String),
-    /// The transaction ends as chance will have it.
+    Statement(usize, String),
+    /// The transaction ends in a random way.
     End(usize),
     /// The transaction is rolled back.
-    Undo(usize),
+    Rollback(usize),
 }
 
-/// Further statements are added at so many of a hundred places.
+/// Percentage of positions at which further statements are added.
 const EXTRA_PERCENT: u32 = 12;
 
-impl Scene<'_> {
-    /// A shape that the tables can show, or nothing.
+impl Generator<'_> {
+    /// A shape that the tables allow, or `None`.
     pub(crate) fn shape(&mut self) -> Option<Shape> {
         let weights = &self.grammar.weights.shape;
         let is_linked = self.schema.tables.iter().any(|table| table.foreign.is_some());
@@ -80,45 +81,45 @@ impl Scene<'_> {
         Some(self.complete(lines))
     }
 
-    /// Adds BEGIN, COMMIT and a few statements more.
-    fn complete(&mut self, lines: Vec<Line>) -> Shape {
+    /// Adds BEGIN, COMMIT and a few more statements.
+    fn complete(&mut self, lines: Vec<Move>) -> Shape {
         let mut shape = Shape { transactions: [Vec::new(), Vec::new()], order: Vec::new() };
         let mut is_open = [false; 2];
-        let mut say = |who: usize, sql: String| {
+        let mut add = |who: usize, sql: String| {
             shape.transactions[who].push(sql);
             shape.order.push(who);
         };
         let begins_together = self.random.percent(60);
         if begins_together {
             for who in [A, B] {
-                say(who, self.begin());
+                add(who, self.begin());
                 is_open[who] = true;
             }
         }
         let mut has_ended = [false; 2];
         for line in lines {
-            let (Line::Say(who, _) | Line::End(who) | Line::Undo(who)) = line;
+            let (Move::Statement(who, _) | Move::End(who) | Move::Rollback(who)) = line;
             if !is_open[who] {
-                say(who, self.begin());
+                add(who, self.begin());
                 is_open[who] = true;
             }
             if self.random.percent(EXTRA_PERCENT) {
                 self.transaction = who;
                 let table = self.any_table();
-                say(who, self.statement(table, false));
+                add(who, self.statement(table, false));
             }
-            has_ended[who] |= !matches!(line, Line::Say(..));
+            has_ended[who] |= !matches!(line, Move::Statement(..));
             match line {
-                Line::Say(_, sql) => say(who, sql),
-                Line::End(_) => say(who, self.end()),
-                Line::Undo(_) => say(who, "ROLLBACK".to_owned()),
+                Move::Statement(_, sql) => add(who, sql),
+                Move::End(_) => add(who, self.end()),
+                Move::Rollback(_) => add(who, "ROLLBACK".to_owned()),
             }
         }
         let mut rest = [A, B];
         self.random.shuffle(&mut rest);
         for who in rest {
             if !has_ended[who] {
-                say(who, self.end());
+                add(who, self.end());
             }
         }
         shape
@@ -145,14 +146,14 @@ impl Scene<'_> {
         self.update_where(table, &assignments, condition)
     }
 
-    /// Who speaks.
+    /// Makes the statements that follow those of this transaction.
     fn as_transaction(&mut self, who: usize) -> &mut Self {
         self.transaction = who;
         self
     }
 }
 
-/// Columns of keys of one column that are whole numbers.
+/// Integer columns that are a key by themselves.
 fn number_keys(table: &Table) -> Vec<usize> {
     let keys = table.keys().filter(|key| key.len() == 1).map(|key| key[0]);
     keys.filter(|at| table.columns[*at].kind == crate::value::Kind::Int).collect()

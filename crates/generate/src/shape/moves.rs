@@ -1,16 +1,16 @@
 //! Shapes in which a row moves: its key, its indexed value, or away and back.
 
-use super::{A, B, Line, number_keys};
+use super::{A, B, Move, number_keys};
 use crate::condition::Condition;
-use crate::scene::Scene;
+use crate::generator::Generator;
 use crate::value::Value;
 
 /// Keys move mostly backwards: scans go forwards.
 const BACKWARDS_PERCENT: u32 = 75;
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// A key moves, mostly twice and backwards; a scan of the other transaction has to wait in between.
-    pub(super) fn key_moves(&mut self, table: usize) -> Option<Vec<Line>> {
+    pub(super) fn key_moves(&mut self, table: usize) -> Option<Vec<Move>> {
         let definition = self.table(table);
         let keys = number_keys(definition);
         let key = *self.random.try_pick(&keys)?;
@@ -29,18 +29,21 @@ impl Scene<'_> {
         };
         let mut lines = Vec::new();
         let first = self.constant_assignment(key, Value::Int(via));
-        lines.push(Line::Say(A, self.as_transaction(A).update_where(table, &[first], &at(from))));
-        lines.push(Line::Say(B, self.scan(table, key)));
+        lines.push(Move::Statement(
+            A,
+            self.as_transaction(A).update_where(table, &[first], &at(from)),
+        ));
+        lines.push(Move::Statement(B, self.scan(table, key)));
         if is_twice {
             let second = self.constant_assignment(key, Value::Int(to));
             let sql = self.as_transaction(A).update_where(table, &[second], &at(via));
-            lines.push(Line::Say(A, sql));
+            lines.push(Move::Statement(A, sql));
         }
-        lines.push(Line::End(A));
+        lines.push(Move::End(A));
         if self.random.percent(30) {
-            lines.push(Line::Say(B, self.scan(table, key)));
+            lines.push(Move::Statement(B, self.scan(table, key)));
         }
-        lines.push(Line::End(B));
+        lines.push(Move::End(B));
         Some(lines)
     }
 
@@ -64,8 +67,8 @@ impl Scene<'_> {
         self.write_where(table, &condition)
     }
 
-    /// An indexed value moves, and mostly back, beside a write that looks for it.
-    pub(super) fn index_move(&mut self, table: usize) -> Option<Vec<Line>> {
+    /// An indexed value moves, and mostly back, alongside a write that looks for it.
+    pub(super) fn index_move(&mut self, table: usize) -> Option<Vec<Move>> {
         let definition = self.table(table);
         let free = self.free_columns(table);
         let mut columns: Vec<usize> = definition.indexes.iter().map(|index| index.column).collect();
@@ -75,26 +78,29 @@ impl Scene<'_> {
         let from = Some(row[column].clone()).filter(|value| *value != Value::Null)?;
         let to = self.fresh_constant(table, column);
         let name = &definition.columns[column].name;
-        let is = |scene: &Self, value: &Value| Condition {
-            sql: format!("{name} = {}", scene.sql(value)),
+        let is = |generator: &Self, value: &Value| Condition {
+            sql: format!("{name} = {}", generator.sql(value)),
             tested: vec![column],
         };
         let (old, new) = (is(self, &from), is(self, &to));
         let there = self.constant_assignment(column, to);
         let back = self.constant_assignment(column, from);
         let mut lines = Vec::new();
-        lines.push(Line::Say(A, self.as_transaction(A).update_where(table, &[there], &old)));
+        lines.push(Move::Statement(A, self.as_transaction(A).update_where(table, &[there], &old)));
         let sought = if self.random.percent(60) { &old } else { &new };
-        lines.push(Line::Say(B, self.as_transaction(B).write_where(table, sought)));
+        lines.push(Move::Statement(B, self.as_transaction(B).write_where(table, sought)));
         if self.random.percent(60) {
-            lines.push(Line::Say(A, self.as_transaction(A).update_where(table, &[back], &new)));
+            lines.push(Move::Statement(
+                A,
+                self.as_transaction(A).update_where(table, &[back], &new),
+            ));
         }
-        lines.push(Line::End(A));
+        lines.push(Move::End(A));
         Some(lines)
     }
 
-    /// A row is deleted and inserted again, beside a write that looks for it.
-    pub(super) fn reinsert(&mut self, table: usize) -> Option<Vec<Line>> {
+    /// A row is deleted and inserted again, alongside a write that looks for it.
+    pub(super) fn reinsert(&mut self, table: usize) -> Option<Vec<Move>> {
         self.table(table).best_key()?;
         let old = self.random.try_pick(&self.rows[table])?.clone();
         let condition = self.same_key(table, &old);
@@ -106,16 +112,17 @@ impl Scene<'_> {
             }
         }
         let mut lines = Vec::new();
-        lines.push(Line::Say(A, self.as_transaction(A).delete_where(table, &condition)));
+        lines.push(Move::Statement(A, self.as_transaction(A).delete_where(table, &condition)));
         let sought = if self.random.percent(60) {
             condition
         } else {
             self.as_transaction(B).condition(table)
         };
-        let beside = Line::Say(B, self.as_transaction(B).write_where(table, &sought));
-        let again = Line::Say(A, self.as_transaction(A).insert_rows(table, "INSERT INTO", &[new]));
+        let beside = Move::Statement(B, self.as_transaction(B).write_where(table, &sought));
+        let again =
+            Move::Statement(A, self.as_transaction(A).insert_rows(table, "INSERT INTO", &[new]));
         lines.extend(if self.random.percent(70) { [beside, again] } else { [again, beside] });
-        lines.push(Line::End(A));
+        lines.push(Move::End(A));
         Some(lines)
     }
 }

@@ -1,9 +1,8 @@
 //! Our own `.case` text, with remarks about what blocked and what was answered.
 //!
-//! Idea: the form in which TiDB's developers write schedules (`/* t1 */ statement`), and which `anchorite run`
-//! reads: statements in submitted order, and between them, as comments, what happened. The level is the one
-//! that the run ran at, so that running it again needs no option.
-//! Assumption: remarks are line comments between statements; the reader drops them.
+//! Idea: the form in which TiDB's developers write schedules (`/* t1 */ statement`), and which `anchorite run` reads:
+//! statements in submission order, and between them, as comments, what happened. The level is that of the run, so
+//! running it again needs no option. Assumption: remarks are line comments between statements; the reader drops them.
 
 use anchorite_model::{Case, Event, Header, Outcome};
 
@@ -16,7 +15,7 @@ use crate::escape::visible;
 pub(super) fn comments(script: &Script<'_>) -> String {
     let mut header = script.case.header.clone();
     let texts = header.title.iter_mut().chain(&mut header.source).chain(&mut header.expect);
-    // A header's value is one line of safe text, also where the case was not read from a file.
+    // A header's value is one line of safe text, even if the case was not read from a file.
     texts.chain(header.other.iter_mut().map(|(_, value)| value)).for_each(|t| *t = visible(t));
     if let Some(run) = script.run
         && let Some(level) = run.level
@@ -68,7 +67,7 @@ fn remark(script: &Script<'_>, event: &Event) -> Option<String> {
     let n = event.n;
     let text = match &event.outcome {
         Outcome::Blocked { by, .. } => format!("blocked: {n} waits{}", waits_for(script, by)),
-        Outcome::Resumed(_) => format!("{n} goes on: {}", told(&event.sql, &event.outcome)),
+        Outcome::Resumed(_) => format!("{n} resumes: {}", told(&event.sql, &event.outcome)),
         Outcome::Skipped { reason } => format!("{n} was never sent: {reason}"),
         Outcome::Ok(answer) => {
             let silent = answer.results.is_empty() && answer.affected.unwrap_or(0) == 0;

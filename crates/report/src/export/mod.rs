@@ -1,15 +1,14 @@
 //! Reproduction scripts in the dialects that the developers of each DBMS use themselves.
 //!
-//! Idea: the same schedule in four forms: SQL for as many terminals as there are sessions ([`Form::Sql`]), an
-//! mtr test for MariaDB and MySQL, a spec for PostgreSQL's isolationtester, and our own `.case` text with
-//! remarks, which is how TiDB's developers write theirs. All follow one plan (`plan`): who sends what, who
-//! waits for whom, who goes on when. A fifth form is a picture of what happened.
+//! Idea: the same schedule in four forms: SQL for as many terminals as there are sessions ([`Form::Sql`]), an mtr test
+//! for MariaDB and MySQL, a spec for PostgreSQL's isolationtester, and our own `.case` text with remarks, which is how
+//! TiDB's developers write theirs. All follow one plan (`moves`): who sends what, who waits for whom, who resumes when.
+//! A fifth form is a picture of what happened.
 //!
-//! Source: the reports that DBMS developers acted on were rewritten by them into these forms first.
-//! Assumption: with a run, the order is the observed one, so that no session has to take a statement while it
-//! waits. Without a run nobody knows what blocks: the order is the submitted one, and the mtr form lets every
-//! statement run on its own while the next ones are sent.
-//! Blind spot: nothing is translated. A statement that only one product understands stays as it is.
+//! Source: DBMS developers first rewrote the reports that they acted on into these forms. Assumption: with a run, the
+//! order is the observed one, so no session is sent a statement while it waits. Without a run it is not known what
+//! blocks: the order is that of submission, and the mtr form lets every statement run on its own while the next ones
+//! are sent. Blind spot: nothing is translated. A statement that only one product understands stays as it is.
 
 mod comments;
 mod moves;
@@ -56,7 +55,7 @@ impl Form {
         }
     }
 
-    /// The form that a product's own developers use, where they have one.
+    /// The form that a product's own developers use, if they have one.
     pub const fn native_to(product: Product) -> Option<Self> {
         match product {
             Product::Mariadb | Product::Mysql => Some(Self::Mtr),
@@ -83,13 +82,13 @@ impl FromStr for Form {
 pub struct Script<'a> {
     /// The case.
     pub case: &'a Case,
-    /// What happened when it ran; without it nobody knows what blocks.
+    /// What happened when it ran; without it, it is not known what blocks.
     pub run: Option<&'a Run>,
     /// Lines for the top of the script: what it shows, what was expected.
     pub remarks: &'a [String],
 }
 
-/// A case that a form has no words for.
+/// A case that a form cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot be written as {}: {reason}", .form.name())]
 pub struct ExportError {
@@ -116,7 +115,7 @@ impl<'a> Script<'a> {
         ran_on.or_else(|| self.case.header.targets.first().copied())
     }
 
-    /// The level of a session: the one that it ran at, else the one that the case asks for.
+    /// The level of a session: that of the run, else that of the case.
     pub(crate) fn level(&self, session: SessionIndex) -> Option<Level> {
         let ran = self.run.and_then(|run| run.sessions.get(session));
         let ran = ran.and_then(|info| info.level.or_else(|| info.effective_level()));
@@ -124,7 +123,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// What a picture of a run is called.
+/// The title of a picture of a run.
 fn title_of(run: &Run) -> String {
     let title = run.case.header.title.as_ref().filter(|title| !title.is_empty());
     title.unwrap_or(&run.case.name).clone()

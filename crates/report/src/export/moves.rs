@@ -1,9 +1,9 @@
-//! What to do in which order, so that what happened happens again.
+//! What to do, in which order, to make the same thing happen again.
 //!
-//! Idea: a run's events, turned from "what happened" into "what to do": a statement is sent; one that blocked
-//! is left alone; at the place where it went on, its answer is fetched. Statements that the stage held back,
-//! because their session was blocked, stand where they were really sent. What the stage rolled back at the
-//! end is rolled back by the script, because others may have waited for it.
+//! Idea: a run's events, turned from "what happened" into "what to do": a statement is sent; one that blocked is left
+//! waiting; at the point where it resumed, its answer is fetched. Statements that the stage delayed, because their
+//! session was blocked, are placed where they were actually sent. What the stage rolled back at the end is rolled back
+//! by the script, because others may have waited for it.
 //!
 //! Assumption: the stage's notes say which sessions it rolled back or cancelled (`… was still in a
 //! transaction`, `… was still blocked`).
@@ -32,7 +32,7 @@ pub(super) enum Move<'a> {
     },
     /// A statement that waited is answered.
     Return { n: usize, session: SessionIndex, sql: &'a str, outcome: Option<&'a Outcome> },
-    /// A statement that nobody sets free is cancelled; its answer follows.
+    /// A statement that nothing releases is cancelled; its answer follows.
     Cancel { session: SessionIndex },
     /// A transaction that the case leaves open is rolled back.
     RollBack { session: SessionIndex },
@@ -45,7 +45,7 @@ pub(super) enum Wait<'a> {
     No,
     /// It waited for these.
     For(&'a [Blocker]),
-    /// Nobody has looked.
+    /// Not known.
     Unknown,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn plan<'a>(script: &Script<'a>) -> Vec<Move<'a>> {
     }
 }
 
-/// Nothing is known: in submitted order, each answer fetched before its session's next statement.
+/// Nothing is known: in submission order, each answer fetched before its session's next statement.
 fn submitted<'a>(script: &Script<'a>) -> Vec<Move<'a>> {
     let mut moves = Vec::new();
     let mut outstanding: Vec<Option<(usize, &str)>> = vec![None; script.case.sessions.len()];
@@ -76,9 +76,9 @@ fn submitted<'a>(script: &Script<'a>) -> Vec<Move<'a>> {
 struct Planner<'a> {
     run: &'a Run,
     moves: Vec<Move<'a>>,
-    /// Who is rolled back at the end, and has not been yet.
+    /// Sessions that are rolled back at the end, and have not been yet.
     open: Vec<SessionIndex>,
-    /// Who is cancelled at the end, and has not been yet.
+    /// Sessions that are cancelled at the end, and have not been yet.
     stuck: Vec<SessionIndex>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Planner<'a> {
         self.moves
     }
 
-    /// What had to happen before the statement of this event was answered, where no statement did it.
+    /// What had to happen before the statement of this event was answered, if no statement did it.
     fn set_free(&mut self, at: usize) {
         let event = &self.run.events[at];
         let later = |session: SessionIndex| {
@@ -154,7 +154,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whom a statement waits for, in words: ` for t1 and t3`; empty where the server does not say.
+/// Whom a statement waits for, in words: ` for t1 and t3`; empty if the server does not say.
 pub(super) fn waits_for(script: &Script<'_>, by: &[Blocker]) -> String {
     let name = |blocker: &Blocker| match (blocker, script.run) {
         (Blocker::Session(session), Some(run)) => session_name(run, *session),

@@ -1,14 +1,12 @@
 //! A test for MariaDB's and MySQL's own runner (`mtr`, and its interpreter `mysqltest`).
 //!
-//! Idea: a connection per session; a statement that blocked is sent with `send`, the test waits until the server
-//! itself shows it waiting, and `reap` fetches its answer where it went on. Errors that were seen are
-//! expected ones (`--error`).
-//! Source: the test language's chapters of the MariaDB and MySQL manuals; the include files are those that both
-//! suites use.
-//! Assumption: without a run nobody knows what blocks. Then every statement is sent, gets a moment, and is
-//! reaped before its session's next one, and the errors of conflicts are accepted. `export --on` runs it first.
-//! Blind spot: over TCP the sessions find a server on this machine only. The moment of that careful form is a
-//! guess; the form after a run has no guess in it.
+//! Idea: a connection per session; a statement that blocked is sent with `send`, the test waits until the server itself
+//! shows it waiting, and `reap` fetches its answer where it resumed. Errors that were observed are expected
+//! (`--error`). Source: the test language's chapters of the MariaDB and MySQL manuals; the include files are those that
+//! both suites use. Assumption: without a run it is not known what blocks. Then every statement is sent, gets a short
+//! time, and is reaped before its session's next one, and conflict errors are accepted. `export --on` runs it first.
+//! Blind spot: over TCP the sessions only find a server on this machine. The short time in the form without a run is a
+//! guess; the form after a run contains no guesses.
 
 use anchorite_model::sql::{Dialect, TokenKind, Tokens};
 use anchorite_model::{ErrorClass, Outcome, Product};
@@ -83,7 +81,7 @@ impl Test<'_> {
         }
     }
 
-    /// A statement, or a command with a statement (`send `); with another delimiter where it holds a `;`.
+    /// A statement, or a command with a statement (`send `); with another delimiter if it contains a `;`.
     fn statement(&mut self, command: &str, sql: &str) {
         let sql = without_comments(sql, Dialect::Mysql);
         let mut tokens = Tokens::new(&sql, 0, Dialect::Mysql).map_while(Result::ok);

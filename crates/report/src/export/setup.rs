@@ -1,9 +1,8 @@
 //! What scripts need to know about a product and about a case's objects.
 //!
-//! Idea: how a level is set, how a name is quoted, what a set-up creates and what must be dropped again.
-//! Source: the same statements as the target crate sends; they are said here once more, because a script runs
-//! without us.
-//! Blind spot: objects are recognised by the words after `CREATE`; what a procedure creates is not seen.
+//! Idea: how a level is set, how a name is quoted, what a set-up creates and what must be dropped again. Source: the
+//! same statements as the drivers send; they are repeated here, because a script runs without us. Blind spot: objects
+//! are recognised by the words after `CREATE`; what a procedure creates is not seen.
 
 use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};
 use anchorite_model::{Level, Product, Rows};
@@ -13,7 +12,7 @@ use crate::escape::visible;
 use crate::result::level_label;
 use crate::tuples::tuples;
 
-/// The statements that give a session its level, and what else it needs to behave as under Anchorite.
+/// The statements that set a session's level, and whatever else it needs to behave as in Anchorite.
 pub(super) fn session_settings(product: Option<Product>, level: Option<Level>) -> Vec<String> {
     let transaction = |level: Level| {
         let level = if level == Level::Snapshot { Level::RepeatableRead } else { level };
@@ -64,7 +63,7 @@ pub(super) fn opening(script: &Script<'_>) -> Vec<String> {
     lines.iter().map(|line| visible(line)).collect()
 }
 
-/// A table's name as the product wants it in a statement.
+/// A table's name, quoted as the product requires.
 pub(super) fn quoted(product: Option<Product>, name: &str) -> String {
     let mut chars = name.chars();
     let simple = chars.next().is_some_and(|c| c.is_ascii_lowercase())
@@ -78,7 +77,7 @@ pub(super) fn quoted(product: Option<Product>, name: &str) -> String {
     }
 }
 
-/// Names for the sessions that every tool takes: the case's own where they are plain words.
+/// Names for the sessions that every tool accepts: the case's own if they are plain words.
 pub(super) fn identifiers(script: &Script<'_>) -> Vec<String> {
     let plain = |name: &str| {
         let reserved =
@@ -151,13 +150,13 @@ pub(super) fn without_comments(sql: &str, dialect: Dialect) -> String {
         }
         end = token.end();
     }
-    // What cannot be read is left for the server to judge.
+    // What cannot be parsed is left to the server.
     out.push_str(&sql[end..]);
     let lines: Vec<&str> = out.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines.join("\n").trim().to_owned()
 }
 
-/// The tables to read at the end, with what was in them, if that is known.
+/// The tables to read at the end, with their contents, if known.
 pub(super) fn final_tables<'a>(script: &Script<'a>) -> Vec<(String, Option<&'a Rows>)> {
     match script.run {
         Some(run) => {

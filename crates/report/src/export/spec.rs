@@ -1,12 +1,10 @@
 //! A spec for PostgreSQL's isolationtester.
 //!
-//! Idea: each statement is a step of its own, named after its session and number; the one permutation is the
-//! observed order, so a step never has to wait for its own session. The level is set in the session's set-up, the
-//! final state is read by a last session.
-//! Source: the README of PostgreSQL's isolation tests. Each set-up statement gets a block of its own, because
-//! a block runs as one transaction and some DDL refuses that.
-//! Blind spot: a block of SQL ends at the first `}`, whatever quotes it; strings are rewritten without it, a
-//! `}` elsewhere cannot be written.
+//! Idea: each statement is a separate step, named after its session and number; the only permutation is the observed
+//! order, so a step never has to wait for its own session. The level is set in the session's set-up, the final state is
+//! read by a last session. Source: the README of PostgreSQL's isolation tests. Each set-up statement gets its own
+//! block, because a block runs as one transaction and some DDL does not allow that. Blind spot: a block of SQL ends at
+//! the first `}`, even inside quotes; strings are rewritten without it, and a `}` elsewhere cannot be written.
 
 use anchorite_model::Product;
 use anchorite_model::sql::{Dialect, TokenKind, Tokens};
@@ -62,7 +60,7 @@ pub(super) fn spec(script: &Script<'_>) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// The steps in which the run's waits were seen, for the reader of isolationtester's output.
+/// The steps in which waits occurred, for readers of isolationtester's output.
 fn waits(moves: &[Move<'_>], names: &[String]) -> String {
     let waiting = moves.iter().filter(|step| matches!(step, Move::Send { wait: Wait::For(_), .. }));
     let waiting: Vec<String> =
@@ -73,7 +71,7 @@ fn waits(moves: &[Move<'_>], names: &[String]) -> String {
     format!("# waits are expected in {}\n", waiting.join(", "))
 }
 
-/// The session, the name and the statement of a step; nothing for moves that are no statements.
+/// The session, the name and the statement of a step; `None` for moves that are not statements.
 fn named<'a>(step: &Move<'a>, names: &[String]) -> Option<(usize, String, &'a str)> {
     match step {
         Move::Send { n, session, sql, .. } => {

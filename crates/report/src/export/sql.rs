@@ -1,10 +1,9 @@
 //! SQL for several terminals, with a numbered comment above each statement that says where to run it.
 //!
-//! Idea: what a developer does by hand: open a client per session, paste, see the prompt hang where the comment
-//! says that it will, go on in the other terminal. What was answered stands below the statement.
-//! Source: the reports that were verified within a day are such scripts.
-//! Blind spot: pasted as a whole into one client it runs everything in one session, and proves nothing; the
-//! first lines say so.
+//! Idea: what a developer does by hand: open a client per session, paste, see the prompt hang where the comment says
+//! that it will, continue in the other terminal. Each answer is below its statement. Source: the reports that were
+//! verified within a day are such scripts. Blind spot: pasted as a whole into one client it runs everything in one
+//! session and proves nothing; the first lines say so.
 
 use super::Script;
 use super::moves::{Move, Wait, plan, told, waits_for};
@@ -28,11 +27,11 @@ pub(super) fn sql(script: &Script<'_>) -> String {
             ),
         },
     );
+    comment(&mut out, "Run the statements in this order, each in the terminal named above it.");
     comment(
         &mut out,
-        "Run the statements in this order, each in the terminal that stands above it.",
+        "Where a statement waits, leave it waiting and continue in the next terminal.",
     );
-    comment(&mut out, "Where a statement waits, leave it waiting and go on in the next terminal.");
     if !script.case.setup.is_empty() {
         heading(&mut out, "set-up, in any terminal");
         script.case.setup.iter().for_each(|setup| statement(&mut out, &setup.sql));
@@ -70,9 +69,9 @@ fn write_move(out: &mut String, script: &Script<'_>, names: &[String], step: &Mo
         }
         Move::Return { n, session, sql, outcome: Some(outcome) } => {
             let name = &names[*session];
-            comment(out, &format!("now {n} in {name} goes on: {}", visible(&told(sql, outcome))));
+            comment(out, &format!("now {n} in {name} resumes: {}", visible(&told(sql, outcome))));
         }
-        // Without a run nobody knows when the answer comes.
+        // Without a run it is not known when the answer arrives.
         Move::Return { outcome: None, .. } => {}
         Move::Cancel { session } => {
             heading(out, &format!("{}: still waits; cancel it (Ctrl-C)", names[*session]));
@@ -114,7 +113,7 @@ fn comment(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// A statement with its `;`, which must not fall into a comment at its end.
+/// A statement with its `;`, which must not become part of a trailing comment.
 pub(super) fn statement(out: &mut String, sql: &str) {
     let comment_at_the_end =
         sql.lines().last().is_some_and(|line| line.contains("--") || line.contains('#'));

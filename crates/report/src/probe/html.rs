@@ -1,9 +1,9 @@
 //! The table as one HTML page that needs no other file, no network and no script.
 //!
-//! Idea: the table at a glance by colour, every word still there without it; a number leads to its
-//! claim, and the claim to the vendor's page. Light or dark as the reader's system says.
-//! Assumption: everything is strangers' text. It is made visible first, and then escaped by the
-//! template, which has no other way to print a text; addresses are links only where they are https.
+//! Idea: colours give an overview, and without them every word is still there; a number leads to its claim, and the
+//! claim to the vendor's page. Light or dark, following the reader's system. Assumption: all text is untrusted. It is
+//! made visible first, and then escaped by the template, which can print it only in this way; addresses are links only
+//! if they are https.
 
 use anchorite_claims::Anomaly;
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -41,7 +41,7 @@ pub fn html(probes: &[Probe], version: &str) -> String {
     page.into_string() + "\n"
 }
 
-/// One target's part of the page; its number keeps the anchors of several targets apart.
+/// One target's part of the page; its number makes the anchors of several targets distinct.
 struct Section<'a> {
     sheet: &'a Sheet<'a>,
     target: usize,
@@ -196,7 +196,7 @@ fn head(level: &LevelProbe) -> Markup {
     markup! { (level.name()) @if level.is_default { small { "default" } } }
 }
 
-/// What is told when the pointer rests on a cell.
+/// The tooltip of a cell.
 fn hint(case: &CaseProbe) -> String {
     let because = match &case.outcome {
         Ok(seen) => &seen.because,

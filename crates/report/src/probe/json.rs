@@ -1,9 +1,8 @@
 //! The table as JSON: a contract with scripts.
 //!
-//! One object per case, level and target. `how` says how it was prevented, and `shown` where it was
-//! not; `because` is the sentence that decided. A case that could not run has null as `observed` and
-//! `how`, and says why in `not_run`. `claim_url` and `claim_says` are left out where nobody claims
-//! anything.
+//! One object per case, level and target. `how` says how it was prevented, or is `shown` if it was not; `because` is
+//! the sentence that decided. A case that could not run has null as `observed` and `how`, and the reason in `not_run`.
+//! `claim_url` and `claim_says` are left out if there is no claim.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,8 +1,8 @@
 //! The table as Markdown for pasting.
 //!
-//! Idea: words instead of marks, because there is room: each cell says what was observed and, below,
-//! what is claimed. The variants follow with a line each.
-//! Assumption: names, reasons and the server's words are strangers' text and are escaped.
+//! Idea: words instead of marks, because there is room: each cell says what was observed and, below, what is claimed.
+//! The variants follow with a line each. Assumption: names, reasons and the server's words are untrusted and are
+//! escaped.
 
 use anchorite_claims::Anomaly;
 

@@ -1,14 +1,12 @@
-//! The anomaly table: what each level of a target lets happen, beside what its documentation claims.
+//! The anomaly table: what each level of a target allows, beside what its documentation claims.
 //!
-//! Idea: Hermitage's table, with two things added. Each cell says *how* the anomaly was prevented,
-//! and stands beside the vendor's own claim, with the page that makes it. What is claimed as
-//! prevented and was seen all the same is a contradiction, and the only thing here that is wrong.
-//! Every form is a pure function from [`Probe`]s to a `String`.
+//! Idea: Hermitage's table, with two things added. Each cell says *how* the anomaly was prevented, next to the vendor's
+//! own claim, with the page that makes it. An anomaly that is claimed as prevented but was observed is a contradiction,
+//! and the only thing here that is wrong. Every form is a pure function from [`Probe`]s to a `String`.
 //!
-//! Source: Martin Kleppmann's Hermitage for the ten columns; `claims/` for the claims.
-//! Assumption: a case that has its anomaly's own name decides the anomaly's place in the table; the
-//! other cases are variants of it.
-//! Blind spot: "prevented" is said of one schedule per case.
+//! Source: Martin Kleppmann's Hermitage for the ten columns; `claims/` for the claims. Assumption: the case with its
+//! anomaly's own name fills the anomaly's cell in the table; the other cases are variants of it. Blind spot:
+//! "prevented" refers to one schedule per case.
 
 mod html;
 mod json;
@@ -40,7 +38,7 @@ pub struct Probe {
 /// What was probed at one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelProbe {
-    /// The level; `None` where the target's default is no level that has a name here.
+    /// The level; `None` if the target's default is not a level that has a name here.
     pub level: Option<Level>,
     /// Whether a session gets this level when it asks for none.
     pub is_default: bool,
@@ -86,7 +84,7 @@ impl CaseProbe {
             && self.outcome.as_ref().is_ok_and(|seen| seen.possible)
     }
 
-    /// Whether this case decides its anomaly's place in the table.
+    /// Whether this case fills its anomaly's cell in the table.
     pub(crate) fn is_main(&self) -> bool {
         self.name == self.anomaly.name()
     }

@@ -1,8 +1,7 @@
 //! What the forms of the table have in common: its rows, its columns, and the numbered claims.
 //!
-//! Idea: a claim gets one number, wherever it is used, and claims of one page stand together under
-//! its address, both in the order of their first use. So a number in a cell leads to a sentence and
-//! the page that says it, and no address is repeated.
+//! Idea: a claim gets one number, wherever it is used, and claims of one page are grouped under its address, both in
+//! the order of their first use. So a number in a cell leads to a sentence and its page, and no address is repeated.
 
 use anchorite_claims::Claim;
 
@@ -18,7 +17,7 @@ pub(crate) struct Source<'a> {
 /// One target's table.
 pub(crate) struct Sheet<'a> {
     pub probe: &'a Probe,
-    /// The names of the cases beside the main ones, in the order in which they were probed.
+    /// The names of the other cases, in the order in which they were probed.
     pub variants: Vec<&'a str>,
     /// The pages whose claims were used.
     pub sources: Vec<Source<'a>>,

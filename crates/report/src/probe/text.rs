@@ -1,9 +1,8 @@
 //! The table as text for a terminal.
 //!
-//! Idea: a level takes two lines, what was observed and what is claimed, and the ten anomalies stand
-//! side by side; the variants have a line each and the levels side by side. On a terminal that is
-//! too narrow for that every level becomes a list.
-//! Blind spot: below about 50 columns the lists are wider than the terminal.
+//! Idea: a level takes two lines, what was observed and what is claimed, with the ten anomalies side by side; the
+//! variants have a line each, with the levels side by side. On a terminal that is too narrow for that, every level
+//! becomes a list. Blind spot: below about 50 columns the lists are wider than the terminal.
 
 use anchorite_claims::{Anomaly, Promise};
 use anchorite_model::BlockingKnowledge;
@@ -19,7 +18,7 @@ use crate::style::{Glyphs, Ink, Line};
 use crate::table::whole_grid;
 use crate::wrap::wrap;
 
-/// What observations are padded to where the claim stands behind them: `deadlock`, `possible`.
+/// The width of an observation that is followed by its claim: `deadlock`, `possible`.
 const OBSERVED_WIDTH: usize = 8;
 
 /// A column: its name and its cells.
@@ -113,7 +112,7 @@ impl Drawing<'_> {
         columns
     }
 
-    /// The columns, or where they are too wide a list of these cases for each level.
+    /// The columns or, if they are too wide, a list of these cases for each level.
     fn grid_or_lists(&self, columns: Vec<Column>, names: &[&str]) -> Vec<Line> {
         if let Some(lines) = whole_grid(columns, self.page.width, self.page.glyphs) {
             return lines;

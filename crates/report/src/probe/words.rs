@@ -1,4 +1,4 @@
-//! The words that every form of the table says the same way.
+//! The words that all forms of the table share.
 
 use anchorite_claims::{Anomaly, Promise};
 use anchorite_model::BlockingKnowledge;
@@ -7,12 +7,12 @@ use super::{CaseProbe, LevelProbe, Probe};
 use crate::escape::visible;
 use crate::result::counted;
 
-/// What became of a case, and by that its colour.
+/// The result of a case, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// The anomaly did not happen.
     Prevented,
-    /// It happened, and nobody has claimed otherwise.
+    /// It happened, and nothing else is claimed.
     Possible,
     /// It happened although it is claimed as prevented.
     Contradiction,
@@ -40,7 +40,7 @@ pub(crate) fn observed(case: &CaseProbe) -> &'static str {
     }
 }
 
-/// What is claimed, as it is said to people.
+/// What is claimed, in words for people.
 pub(crate) const fn claimed(promise: Promise) -> &'static str {
     match promise {
         Promise::Prevented => "prevented",
@@ -61,7 +61,7 @@ pub(crate) fn level_told(level: &LevelProbe) -> String {
     format!("{words}{}", if level.is_default { ", the default" } else { "" })
 }
 
-/// How blocking was known at the levels, each way once.
+/// How blocking was detected at the levels, each way once.
 pub(crate) fn blocking(probe: &Probe) -> Vec<&BlockingKnowledge> {
     let mut known = Vec::new();
     for blocking in probe.levels.iter().filter_map(|level| level.blocking.as_ref()) {
@@ -72,7 +72,7 @@ pub(crate) fn blocking(probe: &Probe) -> Vec<&BlockingKnowledge> {
     known
 }
 
-/// How many cases came out how, and whether something is wrong.
+/// How many cases had which result, and whether something is wrong.
 pub(crate) fn summary(probe: &Probe) -> String {
     let count =
         |tones: &[Tone]| probe.cases().filter(|(_, case)| tones.contains(&Tone::of(case))).count();

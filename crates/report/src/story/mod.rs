@@ -1,13 +1,11 @@
-//! The telling of a run: what each event means in words, before any layout.
+//! The description of a run: what each event means in words, before any layout.
 //!
-//! Idea: a statement is shown when it is submitted; what becomes of it is told where it happened,
-//! so a blocked statement appears again, under the same number, when it resumes or fails.
-//! A statement that was sent before others were answered, and answered after them, appears twice too, so that a
-//! deadlock stands below the statement that closed it. One that had to queue appears where it stands in the file, and
-//! again where it was sent.
-//! Assumption: events come in the order in which they happened ([`anchorite_model::Event`]).
-//! Blind spot: whether a count of affected rows says something is decided by the statement's kind,
-//! so a `MERGE` that changed nothing is only `ok`.
+//! Idea: a statement is shown when it is submitted, and its result where it happened, so a blocked statement appears
+//! again, under the same number, when it resumes or fails. A statement that was sent before others were answered, and
+//! answered after them, also appears twice, so that a deadlock is below the statement that closed it. One that had to
+//! queue appears at its position in the file, and again where it was sent. Assumption: events are in the order in which
+//! they happened ([`anchorite_model::Event`]). Blind spot: the statement's kind decides whether a count of affected
+//! rows is meaningful, so a `MERGE` that changed nothing is only `ok`.
 
 #[cfg(test)]
 mod tests;
@@ -28,11 +26,11 @@ pub(crate) enum Tone {
     Answer,
     /// The statement waits.
     Blocked,
-    /// The statement goes on.
+    /// The statement resumes.
     Resumed,
     /// The statement failed, or did not do what it says.
     Failed,
-    /// The answer is the one that is wrong.
+    /// This answer is the wrong one.
     Wrong,
     /// The statement was not sent, or not yet.
     Aside,
@@ -52,17 +50,17 @@ pub(crate) enum Item<'a> {
 /// What a scene is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part<'a> {
-    /// The statement's turn came while its session waited.
+    /// It was due while its session waited.
     Queued,
-    /// It was sent; what became of it follows later.
+    /// It was sent; the result follows later.
     Sent,
     /// Something happened to it.
     Event(&'a Event),
-    /// It is no part of the schedule.
+    /// It is not part of the schedule.
     Aside,
 }
 
-/// One event as it is told, or the queueing or sending that led to it.
+/// One event, or the queueing or sending that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scene<'a> {
     /// What it is about.
@@ -71,7 +69,7 @@ pub(crate) struct Scene<'a> {
     pub guilty: bool,
     /// The statement's number.
     pub n: usize,
-    /// Whose it is.
+    /// Its session.
     pub session: SessionIndex,
     /// The statement, where it appears for the first time.
     pub sql: Option<&'a str>,
@@ -99,7 +97,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Tells the whole run; the answer that is to blame is marked.
+/// Describes the whole run; the answer that is to blame is marked.
 pub(crate) fn tell<'a>(run: &'a Run, blame: Option<&Blame>) -> Vec<Scene<'a>> {
     let mut told = BTreeSet::new();
     let mut waiting = BTreeSet::new();
@@ -153,7 +151,7 @@ fn accuse(scenes: &mut [Scene<'_>], blame: &Blame) {
     scene.items.push(Item::Remark(Tone::Wrong, blame.told()));
 }
 
-/// Whether what is told happened after the event's statement was sent.
+/// Whether the scene happened after the event's statement was sent.
 fn is_after(scene: &Scene<'_>, event: &Event) -> bool {
     let answered = scene.event().and_then(|other| other.answered);
     event.sent.is_some_and(|sent| answered.is_some_and(|answered| answered > sent))
@@ -293,8 +291,7 @@ pub(crate) fn commit_answered_rollback(sql: &str, answer: &Answer) -> bool {
         && answer.tag.as_deref().is_some_and(|tag| tag.eq_ignore_ascii_case("ROLLBACK"))
 }
 
-/// The count of affected rows, where it says something: servers also count rows of a `BEGIN` or
-/// `SELECT`.
+/// The count of affected rows, if it is meaningful: servers also count rows of a `BEGIN` or `SELECT`.
 fn affected(sql: &str, answer: &Answer) -> Option<String> {
     let count = answer.affected?;
     let returned: usize = answer.results.iter().map(|rows| rows.rows.len()).sum();

@@ -1,4 +1,4 @@
-//! What is told where: sent, queued, wrong, counted.
+//! What is described where: sent, queued, wrong, counted.
 
 use super::*;
 

@@ -64,7 +64,7 @@ pub fn not_run() -> RunFailure {
     RunFailure { case: "no-table".to_owned(), target, level, message: "set-up failed".to_owned() }
 }
 
-/// Runs of a regression: as announced, on another release, otherwise than measured, and news.
+/// Runs of a regression: as announced, on another release, not as measured, and new.
 pub fn regression() -> [RunResult; 4] {
     let named = |name: &str, verdict: Verdict, remarks: &[(Agreement, &str)]| {
         let mut result = RunResult::from(lost_update());

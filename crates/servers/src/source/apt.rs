@@ -1,8 +1,7 @@
-//! A private apt: its own lists, its own cache, its own empty idea of what is installed.
+//! A private apt: its own lists, its own cache, and an empty database of installed packages.
 //!
-//! Idea: with an empty status file a package's closure includes everything down to libc, and with
-//! folders of our own neither root rights nor a lock is needed. Proxies and keys of the system's own
-//! configuration stay in force.
+//! Idea: with an empty status file the closure of a package includes everything down to libc, and with separate folders
+//! neither root privileges nor a lock is needed. Proxies and keys of the system's own configuration stay in force.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Servers in containers, where podman or docker is there and answers.
+//! Servers in containers, where podman or docker is installed and answers.
 //!
 //! Idea: the products' official images by their short names; the engine decides where they come from. The
 //! container is named after its owner, publishes one loopback port, keeps its data in memory and is removed
@@ -25,7 +25,7 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// Stops and removes it. It may be gone already.
+    /// Stops and removes it, if it still exists.
     pub(crate) fn remove(&self) {
         let _ = tool::ask(&self.engine, ["rm", "-f", "-v", &self.name]);
     }
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(postgres_data("latest"), "/var/lib/postgresql");
     }
 
-    /// An engine that only writes down what it is told; it has no images and its containers run.
+    /// A fake engine that only records its calls; it has no images, and its containers run.
     const ENGINE: &str = "#!/bin/sh\necho \"$@\" >> \"$(dirname \"$0\")/told\"\n\
         case \"$1 $2\" in 'image inspect') exit 1;; 'inspect --format') echo true;; esac\n";
 

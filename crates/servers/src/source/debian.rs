@@ -18,7 +18,7 @@ use crate::{Error, Progress, tool};
 /// The folder inside an entry that holds the unpacked packages.
 const TREE: &str = "root";
 
-/// The machine's own suite; `None` if it is no Debian.
+/// The machine's own suite; `None` if it is not Debian.
 pub(crate) fn own_suite() -> Option<String> {
     suite_of(&fs::read_to_string("/etc/os-release").ok()?)
 }
@@ -33,9 +33,9 @@ fn suite_of(os_release: &str) -> Option<String> {
         .then(|| value("VERSION_CODENAME").unwrap_or_else(|| "sid".to_owned()))
 }
 
-/// Why no Debian package can be had here; `None` if they can.
+/// Why Debian packages are not available here; `None` if they are.
 pub(crate) fn obstacle() -> Option<String> {
-    let Some(suite) = own_suite() else { return Some("this is no Debian machine".to_owned()) };
+    let Some(suite) = own_suite() else { return Some("this is not a Debian machine".to_owned()) };
     let missing = |name: &&str| tool::on_path(&[name]).is_none();
     if let Some(name) = ["apt-get", "dpkg-deb"].iter().find(|name| missing(name)) {
         return Some(format!("{name} is not on PATH"));

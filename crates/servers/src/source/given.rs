@@ -1,4 +1,4 @@
-//! A program that the user named: `--binary`, or the variable for CockroachDB, which no package carries.
+//! A program that the user named: `--binary`, or the variable for CockroachDB, which no package provides.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::{Error, Request, tool};
 /// Names a CockroachDB program for all commands.
 pub(crate) const COCKROACH_VARIABLE: &str = "ANCHORITE_COCKROACH";
 
-/// The installation that the user named, if they named one. It must be what it is said to be.
+/// The installation that the user named, if any. Its product and version are checked.
 pub(crate) fn find(request: &Request) -> Result<Option<Installation>, Error> {
     let variable = || std::env::var_os(COCKROACH_VARIABLE).filter(|value| !value.is_empty());
     let (program, named_by) = match (&request.binary, request.product) {

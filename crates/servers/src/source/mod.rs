@@ -1,8 +1,8 @@
 //! Where servers come from: one file per source.
 //!
-//! Order: a program that the user named; a program on PATH of the version that was asked for; what is in the
-//! cache; then the recipes of the catalog that can work on this machine; then a container. What arrives is
-//! asked for its version: a source never passes another version off as the one that was wanted.
+//! Order: a program that the user named; a program on PATH of the version that was asked for; what is in the cache;
+//! then the recipes of the catalog that can work on this machine; then a container. Whatever arrives is asked for its
+//! version: a source never passes off another version as the requested one.
 
 mod apt;
 pub(crate) mod container;
@@ -62,21 +62,21 @@ pub fn obtain(request: &Request, progress: &dyn Progress) -> Result<Installation
 fn explain(request: &Request, mut reasons: Vec<String>) -> String {
     let product = request.product;
     let series = catalog::series_of(product);
-    reasons.push("no podman or docker that answers".to_owned());
+    reasons.push("podman or docker is missing or does not answer".to_owned());
     let mut text = reasons.join("; ");
     if !series.is_empty() {
         text += &format!(". Versions that can be fetched or built: {}", series.join(", "));
     }
     if product == Product::Cockroach {
-        text += &format!(". {} may name a program", given::COCKROACH_VARIABLE);
+        text += &format!(". {} may be set to a program", given::COCKROACH_VARIABLE);
     }
-    // Only this command has the option, and not everybody who reads this has called it.
+    // Only `server start` has this option, and the reader may have called another command.
     text + &format!(
-        ". A program of your own: anchorite server start {product} --binary PATH --keep, then --on and its URL"
+        ". To use your own program: anchorite server start {product} --binary PATH --keep, then --on with its URL"
     )
 }
 
-/// The ways to a server that need nothing of ours.
+/// The ways to a server without our recipes.
 pub(crate) fn own_program(product: Product) -> String {
     let variable = match product {
         Product::Cockroach => format!(", name it with {}", given::COCKROACH_VARIABLE),
@@ -157,7 +157,7 @@ fn from_recipe(
     };
     match asked {
         Some(asked) if !satisfies(&found.version, asked) => Err(unavailable(format!(
-            "what can be had is {}; if there should be a newer one, remove {} and try again",
+            "the cached version is {}; if there should be a newer one, remove {} and try again",
             found.version,
             cache.place(&key).display()
         ))),
@@ -170,7 +170,7 @@ pub(crate) fn version_of(product: Product, program: &Path) -> Option<String> {
     version_by(product, &[program.to_owned()])
 }
 
-/// Asks a program that is started by these words.
+/// Asks a program that is started with this command line.
 fn version_by(product: Product, words: &[PathBuf]) -> Option<String> {
     let (program, rest) = words.split_first()?;
     let args = rest.iter().map(|word| word.as_os_str());
@@ -179,7 +179,7 @@ fn version_by(product: Product, words: &[PathBuf]) -> Option<String> {
     version::from_output(product, &output)
 }
 
-/// Asks the program that a recipe put into the workshop, which these words start, for its version.
+/// Asks the program that a recipe put into the workshop for its version, using this command line.
 fn made(product: Product, program: &Path, words: &[PathBuf]) -> Result<Made, Error> {
     let version = version_by(product, words).ok_or_else(|| Error::Tool {
         what: format!("asking {} for its version", program.display()),
@@ -190,7 +190,7 @@ fn made(product: Product, program: &Path, words: &[PathBuf]) -> Result<Made, Err
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! Programs that pretend.
+    //! Fake programs.
 
     use std::io::Write;
     use std::path::Path;

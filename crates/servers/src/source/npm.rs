@@ -27,7 +27,7 @@ fn npm_processor() -> Option<&'static str> {
     }
 }
 
-/// Why a package cannot be had here; `None` if it can.
+/// Why packages are not available here; `None` if they are.
 pub(crate) fn obstacle(package: &str) -> Option<String> {
     if let Some(name) = ["npm", "tar"].iter().find(|name| tool::on_path(&[name]).is_none()) {
         return Some(format!("{name} is not on PATH"));
@@ -122,8 +122,8 @@ fn unpack(workshop: &Workshop<'_>, progress: &dyn Progress) -> Result<(), Error>
     tool::run(workshop.folder, command, &what, limits::DOWNLOAD, progress)
 }
 
-/// The newest of the listed versions that satisfies the wish. Their numbers end in a pre-release of the
-/// packager (`16.4.0-beta.12`), which counts last.
+/// The newest of the listed versions that satisfies the request. Their numbers end in a pre-release of the packager
+/// (`16.4.0-beta.12`), which is compared last.
 fn newest(listing: &str, wanted: &str) -> Option<String> {
     let json = listing.find(['[', '"']).map(|start| &listing[start..])?;
     let versions: Vec<String> = serde_json::from_str(json)

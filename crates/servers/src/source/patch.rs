@@ -24,7 +24,7 @@ fn names_of_processor() -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Whether programs for this processor can be patched.
+/// Whether programs can be patched for this processor.
 pub(crate) fn knows_processor() -> bool {
     names_of_processor().is_some()
 }
@@ -132,8 +132,8 @@ fn programs_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(programs)
 }
 
-/// The command that is patchelf: from PATH, else fetched like the servers themselves and kept beside them. The
-/// fetched one is run through its own loader, because nobody could patch it.
+/// The command that is patchelf: from PATH, else fetched like the servers themselves and kept beside them. The fetched
+/// one is run through its own loader, because there is no patchelf yet to patch it.
 pub(crate) fn patchelf(
     workshop: &Workshop<'_>,
     archive: &Archive,
@@ -150,7 +150,7 @@ pub(crate) fn patchelf(
         Apt::open(workshop.folder, archive, suite, progress)?
             .unpack("patchelf", &half, progress)?;
         match fs::rename(&half, &tree) {
-            // Somebody else was faster: theirs is as good.
+            // Another process was faster; its copy is just as good.
             Err(_) if tree.exists() => {}
             result => result.map_err(Error::io("create", &tree))?,
         }

@@ -1,4 +1,4 @@
-//! Programs that are installed: on PATH, and in the places where distributions hide servers from PATH.
+//! Installed programs: on PATH, and in the places outside PATH where distributions put servers.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::install::{Installation, Runs, Source};
 use crate::tool::is_program;
 use crate::version::{numbers, satisfies};
 
-/// Folders where servers are although PATH does not lead there; `*` stands for one folder name.
+/// Folders outside PATH where servers may be; `*` stands for one folder name.
 const USUAL_PLACES: [&str; 8] = [
     "/usr/sbin",
     "/usr/local/sbin",

@@ -1,12 +1,12 @@
-//! What is kept between cases: table sets, sessions by level, the watcher, and a session of the arena's own.
+//! What is kept between cases: table sets, sessions by level, the watcher, and the arena's own session.
 //!
-//! The arena's own session is one connection that resets tables, holds the guard that keeps the server still during a
-//! case, and reads the final state: two round trips per case. Sessions are opened once per level, with
+//! The arena's own session is one connection that resets tables, holds the guard that stops background work of the
+//! server during a case, and reads the final state: two round trips per case. Sessions are opened once per level, with
 //! the level read back, and move from set to set.
 //!
-//! Table sets rotate: of those that have the tables of a case, the one that was left longest ago is taken, unless
-//! deleted rows may still be felt there (`purge`); then a further set is made. So there are as many sets as the
-//! speed of the cases asks for.
+//! Table sets rotate: of those that have the tables of a case, the least recently used is taken, unless deleted rows
+//! may still have an effect there (`purge`); then another set is created. So there are as many sets as the speed of the
+//! cases requires.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,26 +21,26 @@ use crate::case_session::CaseSession;
 use crate::open_sessions::{OpenSessions, Watching, level_of, session_options};
 use crate::{RunOptions, StageError};
 
-/// So many sets of the same tables are made without asking whether the oldest one is clean.
+/// Up to this many sets of the same tables are created without asking whether the oldest one is clean.
 const SETS_MIN: usize = 4;
-/// More table sets than this are never made: then the tables of the oldest are made anew.
+/// The most table sets; beyond this the tables of the oldest are created anew.
 const SETS_MAX: usize = 64;
 
-/// A session that is kept, and the schema that it is in.
+/// A kept session, and the schema that it is in.
 struct KeptSession {
     opened: OpenedSession,
     place: String,
 }
 
-/// Everything that outlives a case. The order of the fields is the order of their end: sessions first.
+/// Everything that outlives a case. Fields are dropped in order: sessions first.
 pub(super) struct Kept {
     kept_sessions: BTreeMap<Option<Level>, Vec<KeptSession>>,
     pub own_session: Box<dyn Session>,
     watching: Option<Watching>,
     purge: Purge,
-    /// Where serial schedules are performed, once there was one.
+    /// Where serial schedules run; created for the first one.
     room: Option<Room>,
-    /// The one that was left longest ago stands first.
+    /// Least recently used first.
     sets: VecDeque<Set>,
 }
 
@@ -55,7 +55,7 @@ impl Kept {
         Ok(Self { kept_sessions: BTreeMap::new(), own_session, watching, purge, room: None, sets })
     }
 
-    /// The run of a serial schedule; `None` if it has to be played step by step.
+    /// The run of a serial schedule; `None` if it has to be run step by step.
     pub(super) fn perform_serial(
         &mut self,
         target: &dyn Target,
@@ -85,8 +85,8 @@ impl Kept {
         self.sets.iter().any(|set| set.can_refill(preparation) || set.can_be_made())
     }
 
-    /// Takes the set that the next case is to use: one that has its tables and is clean; else one whose tables
-    /// are of no use any more; else a new one.
+    /// Takes the set for the next case: one that has its tables and is clean; else one whose tables are no longer
+    /// useful; else a new one.
     pub(super) fn take_set(
         &mut self,
         target: &dyn Target,
@@ -109,7 +109,7 @@ impl Kept {
         let is_full = self.sets.len() >= SETS_MAX;
         match self.sets.pop_front_if(|_| is_full) {
             Some(mut oldest) => {
-                // Somebody keeps the server from tidying up.
+                // Something keeps the server from purging.
                 oldest.distrust();
                 Ok(oldest)
             }
@@ -122,7 +122,7 @@ impl Kept {
         self.sets.push_back(set);
     }
 
-    /// Sessions for the case. Those that are elsewhere are on their way into the set until [`arrive`].
+    /// Sessions for the case. Those in other schemas are still switching to this set until [`arrive`].
     pub(super) fn take_cast(
         &mut self,
         case: &Case,
@@ -163,13 +163,13 @@ impl Kept {
         watcher: Option<Box<dyn Watcher>>,
         place: &str,
     ) {
-        // What had to be guessed in one case need not be in the next.
+        // What had to be guessed in one case may not have to be in the next.
         let knowledge = match &watcher {
             Some(watcher) => BlockingKnowledge::Asked(watcher.method()),
             None => run.blocking.clone(),
         };
         self.watching = Some(Watching { watcher, knowledge });
-        // The last one that is given back is taken first: the next case finds the same order.
+        // The last one returned is taken first, so the next case gets the same order.
         for (case_session, info) in case_sessions.into_iter().zip(&run.sessions).rev() {
             let level_read_back = info.level_read_back.clone();
             let opened = OpenedSession { session: case_session.session, level_read_back };
@@ -179,7 +179,7 @@ impl Kept {
     }
 }
 
-/// Waits until the sessions that are on their way are in the set.
+/// Waits until all sessions have switched to the set.
 pub(super) fn arrive(
     open_sessions: &mut OpenSessions,
     moving: &[SessionIndex],

@@ -1,20 +1,20 @@
-//! The arena: thousands of cases per minute on tables, sessions and connections that are kept.
+//! The arena: thousands of cases per minute on reused tables, sessions and connections.
 //!
-//! Idea: creating a schema, tables and connections costs ten to a hundred times as much as the statements of a
-//! case. So they are kept, and tables are refilled by DELETE and INSERT, rotating over several sets because
-//! InnoDB's deleted rows take locks for some milliseconds. The run is the same as on fresh tables
-//! ([`crate::FreshTables`]); what could make it differ (DDL in a case, SET, locks of a session) is not
-//! run here but on a schema of its own (`preparation`). Source: measured reset methods, DESIGN §4.
+//! Idea: creating a schema, tables and connections costs ten to a hundred times as much as the statements of a case. So
+//! they are kept, and tables are refilled by DELETE and INSERT, rotating over several sets because InnoDB's deleted
+//! rows take locks for some milliseconds. The run is the same as on fresh tables ([`crate::FreshTables`]); what could
+//! make it differ (DDL in a case, SET, locks of a session) is not run here but in a separate schema (`preparation`).
+//! Source: measured reset methods, DESIGN §4.
 //!
 //! * `preparation`: what the text of a case allows; pure. `set`: one set of tables. `purge`: when a set may be used
 //!   again. `serial`: schedules without concurrency, in one round trip. `kept`: all that is kept.
 //!
-//! Assumption: one arena per thread; the server is not restarted with other settings in between.
-//! After anything unexpected (a lost connection, a statement that would not end, an interruption) all is
-//! dropped and opened anew for the next case.
+//! Assumption: one arena per thread; the server is not restarted with other settings in between. After anything
+//! unexpected (a lost connection, a statement that would not end, an interruption) everything is dropped and opened
+//! anew for the next case.
 //!
-//! Blind spot: statistics. Tables that were refilled may have other index statistics than new ones, so
-//! that the optimizer may choose another plan, which then takes other locks.
+//! Blind spot: statistics. Refilled tables may have different index statistics from new ones, so the optimizer may
+//! choose another plan, which then takes other locks.
 
 mod kept;
 mod preparation;
@@ -52,7 +52,7 @@ impl<'t> Arena<'t> {
         Ok(Self { target, options, reader, kept: Some(kept) })
     }
 
-    /// The kept things, opened anew where they are gone or cannot take the preparation's tables.
+    /// What is kept, opened anew if it is gone or cannot take the preparation's tables.
     fn quarters_for(&mut self, preparation: &Preparation<'_>) -> Result<Kept, StageError> {
         match self.kept.take() {
             Some(kept) if kept.can_house(preparation) => Ok(kept),
@@ -60,7 +60,7 @@ impl<'t> Arena<'t> {
         }
     }
 
-    /// The run of a serial schedule; `None` if it has to be played step by step.
+    /// The run of a serial schedule; `None` if it has to be run step by step.
     fn perform_serial(
         &mut self,
         case: &Case,
@@ -77,8 +77,8 @@ impl<'t> Arena<'t> {
         run
     }
 
-    /// In a hurry first. Few cases have a deadlock whose victim depends on a server's timers; those are
-    /// run once more, with the patience that makes it certain.
+    /// Runs the case with short waits first. A few cases have a deadlock whose victim depends on the server's timers;
+    /// those are run once more, with waits long enough to make it certain.
     fn run_tame(&mut self, case: &Case, preparation: &Preparation<'_>) -> Result<Run, StageError> {
         match self.run_once(case, preparation, true)? {
             (_, true) => Ok(self.run_once(case, preparation, false)?.0),
@@ -86,8 +86,8 @@ impl<'t> Arena<'t> {
         }
     }
 
-    /// The run, and whether a deadlock's victim was left to chance. The kept things are put back only after
-    /// a case that left nothing behind.
+    /// The run, and whether a deadlock's victim was left to chance. Tables and sessions are put back only after a case
+    /// that left nothing behind.
     fn run_once(
         &mut self,
         case: &Case,
@@ -99,7 +99,7 @@ impl<'t> Arena<'t> {
         let mut set = kept.take_set(target, preparation, options)?;
         let (mut open_sessions, moving) = kept.take_cast(case, &set, options)?;
         let own_session = kept.own_session.as_mut();
-        // Meanwhile the sessions move.
+        // Meanwhile the sessions switch schemas.
         let is_ready =
             set.can_refill(preparation) && set.refill(preparation, own_session, options).is_ok();
         arrive(&mut open_sessions, &moving, &set, options)?;

@@ -1,11 +1,11 @@
-//! When what was deleted in a table set is gone for good.
+//! When the deleted rows of a table set are completely gone.
 //!
-//! Idea: InnoDB numbers its transactions and tells how far purge has come. A set is left at some number; when
-//! purge is past it, nothing of its last case is there any more. Asking is dear, so it is done only when the
-//! oldest set is not known to be clean, and then tells about all sets at once.
+//! Idea: InnoDB numbers its transactions and reports how far purge has got. A set is last used at some number; when
+//! purge has passed it, nothing of its last case is left. Asking is expensive, so it is done only when the oldest set
+//! is not known to be clean, and the answer then covers all sets at once.
 //!
-//! Assumption: a batch of purge begins only after the one before is complete. So while purge is busy, only
-//! what was told before the last advance is certain.
+//! Assumption: a batch of purge begins only after the previous one is complete. So while purge is busy, only what was
+//! reported before the last advance is certain.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ use crate::RunOptions;
 /// What is known about the progress of purge.
 pub(super) struct Purge {
     question: Option<PurgeQuestion>,
-    /// The server does not answer that to us.
+    /// The server does not tell us.
     is_refused: bool,
-    /// The latest number that was told.
+    /// The latest number reported.
     told: u64,
     /// What transactions with smaller numbers deleted is gone.
     certain: u64,
@@ -31,12 +31,12 @@ impl Purge {
         Self { question, is_refused: false, told: 0, certain: 0 }
     }
 
-    /// Whether nothing that was deleted in the set can be felt.
+    /// Whether deleted rows of the set can no longer have an effect.
     pub(super) fn has_passed(&self, set: &Set) -> bool {
         self.question.is_none() || set.left_at.is_some_and(|number| number <= self.certain)
     }
 
-    /// Asks the server, and notes when the sets were left that were left since the last question.
+    /// Asks the server, and records the number for the sets used since the last time.
     pub(super) fn ask(
         &mut self,
         own_session: &mut dyn Session,
@@ -46,7 +46,7 @@ impl Purge {
         let Some(question) = self.question.filter(|_| !self.is_refused) else { return Ok(()) };
         let answer = match execute(own_session, question.sql, options.limits.housekeeping) {
             Ok(answer) => answer,
-            // For lack of rights: no set is ever known to be clean, and each is made anew.
+            // For lack of privileges: no set is ever known to be clean, and each is created anew.
             Err(error) if error.class == ErrorClass::Other => {
                 self.is_refused = true;
                 return Ok(());

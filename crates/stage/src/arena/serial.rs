@@ -1,14 +1,13 @@
 //! Serial schedules, in one round trip.
 //!
-//! Idea: where transactions follow one another nobody waits, and what a statement answers changes nothing about
-//! what is sent next. So rows, statements, the reading of the final state and the deletes are sent one behind
-//! the other over one connection, and the answers read afterwards. Two runs of three are such in a hunt: the
-//! oracles' rehearsals. Nobody takes part who could feel the traces of deleted rows, so one set of tables
-//! is enough.
+//! Idea: where transactions follow one another nothing waits, and the answer to a statement does not change what is
+//! sent next. So rows, statements, the queries for the final state and the deletes are sent one after another over one
+//! connection, and the answers read afterwards. In a hunt two runs in three are of this kind: the oracles' rehearsals.
+//! No other session could be affected by traces of deleted rows, so one set of tables is enough.
 //!
-//! Assumption: which connection performs a transaction does not matter when no other one is open.
-//! What was not foreseen (one of our own statements fails, an error ends a transaction, silence) is no run:
-//! the case is then played step by step.
+//! Assumption: it does not matter which connection runs a transaction when no other one is open. If something
+//! unforeseen happens (one of our own statements fails, an error ends a transaction, silence), there is no run, and the
+//! case is run step by step.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -24,12 +23,12 @@ use super::set::{Set, bytes_of_rows, bytes_written, refilling};
 use crate::open_sessions::{blank_record, level_of, session_options};
 use crate::{RunOptions, StageError};
 
-/// Longer schedules are not sent at once: both sides must be able to write without being read.
+/// Longer schedules are not sent at once: both sides must be able to write without the other reading.
 const BYTES_MAX: usize = 32 * 1024;
-/// Tables are truncated after this many times the wear that counts where rows are locked.
+/// Tables are truncated after this many times the wear that is allowed where rows are locked.
 const WEAR_FACTOR: usize = 16;
 
-/// Whether each transaction ends before another session says anything.
+/// Whether each transaction ends before another session sends anything.
 pub(super) fn is_serial(case: &Case) -> bool {
     let mut open: Option<SessionIndex> = None;
     for step in &case.steps {
@@ -48,10 +47,10 @@ pub(super) fn is_serial(case: &Case) -> bool {
     open.is_none()
 }
 
-/// A set of tables and a session per level that have them for themselves. Sessions end first.
+/// A set of tables and, per level, a session with exclusive use of it. Sessions are dropped first.
 pub(super) struct Room {
     kept_sessions: BTreeMap<Option<Level>, OpenedSession>,
-    /// Who makes the tables where a session cannot move from one schema to another: it has to be born here.
+    /// Creates the tables where a session cannot switch schemas, and so must be opened here.
     own_session: Option<Box<dyn Session>>,
     set: Set,
 }
@@ -74,7 +73,7 @@ impl Room {
         Ok(Self { kept_sessions: BTreeMap::new(), own_session, set })
     }
 
-    /// The run of a serial schedule; `None` if it has to be played step by step.
+    /// The run of a serial schedule; `None` if it has to be run step by step.
     pub(super) fn perform(
         &mut self,
         case: &Case,
@@ -137,7 +136,7 @@ impl Room {
     }
 }
 
-/// Sends all and awaits all answers; `None` if that was not to be, and then the session is of no use.
+/// Sends everything and waits for all answers; `None` if that fails, and then the session is unusable.
 fn converse(
     session: &mut dyn Session,
     statements: &[&str],
@@ -152,7 +151,7 @@ fn converse(
         let begun = Instant::now();
         let reply = await_answer(session, sql, limit);
         let is_lost = matches!(&reply, Err(error) if error.class == ErrorClass::ConnectionLost);
-        // What took as long was cancelled.
+        // A statement that took this long was cancelled.
         (!is_lost && begun.elapsed() < limit).then_some(reply)
     });
     replies.collect()

@@ -1,9 +1,9 @@
 //! One set of tables: a schema that is used for one case after another.
 //!
-//! Idea: after a case its final state is read and all rows are deleted, in one round trip; before the next one
-//! rows are inserted, in one round trip together with the guard that keeps the server still. Tables of another
-//! DDL are dropped and made anew. After an error nothing is taken for granted: the tables are made anew,
-//! statement by statement, so that the error of a set-up is reported as it is on fresh tables.
+//! Idea: after a case its final state is read and all rows are deleted, in one round trip; before the next one rows are
+//! inserted, in one round trip together with the guard that stops background work of the server. Tables with a
+//! different DDL are dropped and created anew. After an error nothing is taken for granted: the tables are created
+//! anew, statement by statement, so that a set-up error is reported as it is on fresh tables.
 
 use anchorite_drivers::{Schema, Session, TargetError, Upkeep, execute, execute_all};
 use anchorite_model::{Case, DbError, Outcome, Rows, Run, TargetInfo};
@@ -13,7 +13,7 @@ use crate::ending::note_table;
 use crate::open_sessions::set_up;
 use crate::{RunOptions, StageError};
 
-/// Bytes that a row version takes beside its values: header, line pointer, alignment.
+/// Bytes that a row version takes in addition to its values: header, line pointer, alignment.
 const VERSION_OVERHEAD: usize = 48;
 /// Bytes that a failed statement may have left behind.
 const FAILED_STATEMENT: usize = 256;
@@ -22,12 +22,11 @@ const FAILED_STATEMENT: usize = 256;
 pub(super) struct Set {
     pub schema: Box<dyn Schema>,
     pub upkeep: Upkeep,
-    /// `None`: in doubt.
+    /// `None`: unknown.
     tables: Option<Tables>,
-    /// Nothing was ever made in it.
+    /// Nothing was ever created in it.
     is_new: bool,
-    /// A number that no transaction of the last case here reached, in the server's counting; `None`: not
-    /// asked yet.
+    /// A transaction number of the server above those of the last case here; `None`: not asked yet.
     pub left_at: Option<u64>,
     /// Bytes of row versions since the tables were made or truncated, roughly.
     worn: usize,
@@ -59,17 +58,17 @@ impl Set {
         self.tables.as_ref().is_some_and(is_same)
     }
 
-    /// Whether it can be made ready for any preparation.
+    /// Whether it can be used for any preparation.
     pub(super) fn can_be_made(&self) -> bool {
         self.is_new || !self.upkeep.clear.is_empty()
     }
 
-    /// Makes the next case find new tables.
+    /// Makes the next case create new tables.
     pub(super) fn distrust(&mut self) {
         self.tables = None;
     }
 
-    /// Inserts rows into the empty tables, then keeps the server still. After an error they are in doubt.
+    /// Inserts rows into the empty tables, then stops background work. After an error their state is unknown.
     pub(super) fn refill(
         &mut self,
         preparation: &Preparation<'_>,
@@ -86,7 +85,7 @@ impl Set {
         Ok(())
     }
 
-    /// Drops what is there, makes the tables anew and fills them.
+    /// Drops what is there, creates the tables anew and fills them.
     pub(super) fn make(
         &mut self,
         case: &Case,
@@ -101,7 +100,7 @@ impl Set {
             target: target.to_string(),
             reason: format!("the tables of the case before: {}", error.message),
         };
-        // A refill that failed in its middle.
+        // A refill that failed halfway.
         let recover =
             ["ROLLBACK"].into_iter().chain(self.upkeep.after_delete.iter().map(String::as_str));
         for sql in recover {
@@ -120,7 +119,7 @@ impl Set {
         Ok(())
     }
 
-    /// Keeps the server still until the COMMIT of the arena's own session.
+    /// Stops background work of the server until the COMMIT of the arena's own session.
     pub(super) fn hold_still(
         &self,
         own_session: &mut dyn Session,
@@ -139,7 +138,7 @@ impl Set {
 
     fn describe(&self, preparation: &Preparation<'_>, names: Vec<String>) -> Tables {
         let quoted: Vec<String> = names.iter().map(|name| self.schema.quote(name)).collect();
-        // Those that refer to others were made after them.
+        // Tables that refer to others were created after them.
         let mut order: Vec<(usize, &String)> = Vec::new();
         for (name, quoted) in names.iter().zip(&quoted) {
             let made = preparation.refilled.iter().flatten();
@@ -161,8 +160,8 @@ impl Set {
         }
     }
 
-    /// Lets the server move again, reads the final state, and deletes all rows: what they leave behind has
-    /// time to vanish until the set is used again. After an error nothing is known.
+    /// Allows background work again, reads the final state, and deletes all rows: their traces have time to vanish
+    /// before the set is used again. After an error the state is unknown.
     pub(super) fn leave(
         &mut self,
         run: &mut Run,
@@ -189,7 +188,7 @@ impl Set {
     pub(super) fn clearing(&self, truncates: bool) -> impl Iterator<Item = &str> {
         let tables = self.tables.as_ref().and_then(|t| Some((t, t.deletes.as_ref()?)));
         tables.into_iter().flat_map(move |(tables, deletes)| {
-            // Without foreign keys no rule has to be lifted for the deletes.
+            // Without foreign keys no check has to be disabled for the deletes.
             let refers =
                 tables.ddl.iter().any(|sql| sql.to_ascii_uppercase().contains("REFERENCES"));
             let truncate = std::slice::from_ref(&tables.truncate);
@@ -201,17 +200,17 @@ impl Set {
         })
     }
 
-    /// So many bytes of row versions were written.
+    /// Adds this many bytes of row versions.
     pub(super) fn wear(&mut self, bytes: usize) {
         self.worn += bytes;
     }
 
-    /// Whether the tables have to be truncated, if so much wear counts.
+    /// Whether the tables have to be truncated, if this much wear is allowed.
     pub(super) fn is_worn(&self, factor: usize) -> bool {
         self.upkeep.worn_after.is_some_and(|limit| self.worn >= limit * factor)
     }
 
-    /// Adds the tables' contents to the run. The tables are empty again, or in doubt.
+    /// Adds the tables' contents to the run. The tables are then empty, or in an unknown state.
     pub(super) fn note(&mut self, run: &mut Run, contents: Vec<Rows>, truncated: bool) {
         if truncated {
             self.worn = 0;
@@ -237,17 +236,17 @@ fn as_transaction(statements: Vec<&str>) -> impl Iterator<Item = &str> {
     begin.into_iter().chain(statements).chain(commit)
 }
 
-/// Room that the rows of a preparation take, roughly.
+/// Space that the rows of a preparation take, roughly.
 pub(super) fn bytes_of_rows(preparation: &Preparation<'_>) -> usize {
     preparation.rows.iter().map(|row| bytes_of_insert(&row.sql)).sum()
 }
 
-/// Room that the rows of an INSERT take, roughly: each has its own parenthesis.
+/// Space that the rows of an INSERT take, roughly: each has its own parenthesis.
 fn bytes_of_insert(sql: &str) -> usize {
     sql.len() + sql.matches('(').count() * VERSION_OVERHEAD
 }
 
-/// Room that the statements of a run took, roughly.
+/// Space that the statements of a run took, roughly.
 pub(super) fn bytes_written(run: &Run) -> usize {
     let bytes = run.events.iter().map(|event| match &event.outcome {
         Outcome::Ok(answer) | Outcome::Resumed(answer) => {

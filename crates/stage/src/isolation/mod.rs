@@ -1,12 +1,11 @@
 //! Runs a PostgreSQL isolation spec by the rules of PostgreSQL's isolationtester, and prints what it
 //! prints, byte for byte.
 //!
-//! The rules: after each step is launched it is completed or found blocked, then every step that was
-//! waiting is tried again; a session's next step waits for its previous one; markers hold back the
-//! report of a completion. The difference is the pace: isolationtester looks every 10 ms, we look as
-//! soon as nothing has arrived for a moment. Because that is early, a step counts as blocked only when
-//! the whole situation is stable ([`crate::decide`]); after 10 ms without stability isolationtester's
-//! own bare rule decides.
+//! The rules: after each step is launched it is completed or found blocked, then every step that was waiting is tried
+//! again; a session's next step waits for its previous one; markers delay the report of a completion. The difference is
+//! the pace: isolationtester looks every 10 ms, we look as soon as nothing has arrived for a moment. Because that is
+//! early, a step counts as blocked only when the whole situation is stable ([`crate::decide`]); after 10 ms without
+//! stability isolationtester's own simple rule decides.
 //!
 //! Source: the README and the observable behaviour of PostgreSQL 15's `src/test/isolation`.
 

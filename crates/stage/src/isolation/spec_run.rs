@@ -1,4 +1,4 @@
-//! One spec on its way: launching steps, finding them blocked or done, reporting them.
+//! Running one spec: launching steps, finding them blocked or done, reporting them.
 //!
 //! The rules are isolationtester's; where a rule looks odd, an expected output depends on it.
 
@@ -15,13 +15,13 @@ use super::{Stop, print};
 use crate::decide::{Look, judge};
 use crate::{RunOptions, StageError};
 
-/// Bounds of the pause before the server is asked. It follows the server's pace: hardly a step that is
-/// not blocked should take longer, because a needless question takes time that the step could have.
+/// Bounds of the pause before the server is asked. It follows the server's pace: few steps that are not blocked should
+/// take longer, because a needless question takes time from the step.
 const PAUSE_MIN: Duration = Duration::from_micros(300);
 const PAUSE_MAX: Duration = Duration::from_millis(5);
-/// The pause in terms of the usual time of a step.
+/// The pause as a multiple of the usual time of a step.
 const PAUSE_STEPS: u32 = 4;
-/// How slowly the usual time follows the last one.
+/// How slowly the usual time adapts to the last one.
 const PACE_INERTIA: u32 = 8;
 /// isolationtester's own pace: what is waiting after this long is waiting, stable or not.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -33,7 +33,7 @@ const SERVER_CLOSED: &str = "server closed the connection unexpectedly\n\
     \tThis probably means the server terminated abnormally\n\
     \tbefore or while processing the request.\n\n";
 
-/// A launched step: its place in the permutation and the notices its markers wait for.
+/// A launched step: its position in the permutation and the notices its markers wait for.
 struct Launched {
     place: usize,
     notice_targets: Vec<(usize, usize)>,
@@ -196,7 +196,7 @@ impl<'a> SpecRun<'a> {
         Ok(false)
     }
 
-    /// Whether a marker forbids to report the completion yet.
+    /// Whether a marker forbids reporting the completion yet.
     fn held_back(&self, steps: &[PermutationStep], launched: &Launched) -> bool {
         let unfinished = |marker: &Marker| match marker {
             Marker::After(other) => self.spec_sessions[other.session]
@@ -254,7 +254,7 @@ impl<'a> SpecRun<'a> {
         }
     }
 
-    /// Takes in what has arrived up to the first result; true if there is one.
+    /// Reads what has arrived up to the first result; true if there is one.
     fn hear(&mut self, session: usize) -> bool {
         let spec_session = &mut self.spec_sessions[session];
         let before = spec_session.notices;
@@ -375,7 +375,7 @@ impl<'a> SpecRun<'a> {
     }
 }
 
-/// Whether to wait any longer: not after an interrupt, nor for ever.
+/// Whether to keep waiting: not after an interrupt, nor for ever.
 fn go_on(options: &RunOptions, begun: Instant, what: &str) -> Result<(), Stop> {
     options.check_interrupt()?;
     if begun.elapsed() > 2 * STEP_LIMIT {

@@ -1,7 +1,7 @@
-//! A session of a spec: what it has been told to do and what it has said so far.
+//! A session of a spec: what it was sent and what it has answered so far.
 //!
-//! As in libpq, NOTICEs are shown when they are met while reading, and reading stops at a statement's
-//! first result until the step is reported: later results and NOTICEs of the same step are read then.
+//! As in libpq, NOTICEs are shown as they are read, and reading stops at a statement's first result until the step is
+//! reported; later results and NOTICEs of the same step are read then.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub struct SpecSession {
     pub name: String,
     /// Its connection.
     pub connection: PgConnection,
-    /// The place in the permutation of the step that is not yet reported as complete.
+    /// The position in the permutation of the step that is not yet reported as complete.
     pub active: Option<usize>,
     /// NOTICEs received so far.
     pub notices: usize,
@@ -50,12 +50,12 @@ impl SpecSession {
         self.connection.send(sql);
     }
 
-    /// Whether a first result lies ready.
+    /// Whether a first result is ready.
     pub fn has_result(&self) -> bool {
         self.first.is_some()
     }
 
-    /// Takes in what has arrived up to the first result; true if there is one.
+    /// Reads what has arrived up to the first result; true if there is one.
     pub fn hear(&mut self, out: &mut String) -> bool {
         while self.first.is_none() {
             match self.connection.next_item() {
@@ -82,13 +82,13 @@ impl SpecSession {
         }
     }
 
-    /// The step is reported: gives what was notified.
+    /// The step is reported: returns its notifications.
     pub fn finish(&mut self) -> VecDeque<(u64, String, String)> {
         self.active = None;
         std::mem::take(&mut self.notifications)
     }
 
-    /// Shows a NOTICE, keeps a notification, and gives back anything else.
+    /// Shows a NOTICE, keeps a notification, and returns anything else.
     fn side_word(&mut self, item: PgItem, out: &mut String) -> Option<PgItem> {
         match item {
             PgItem::Notice(notice) => {

@@ -1,10 +1,10 @@
-//! What each vendor's own clients would take from the environment and from files in the home folder.
+//! What each vendor's own clients would use from the environment and from files in the home folder.
 //!
-//! PostgreSQL and CockroachDB, as libpq: `PGPASSWORD`, else the line of `PGPASSFILE` or `~/.pgpass` that fits;
-//! `PGUSER`; `PGSSLMODE`, `PGSSLROOTCERT`, `PGSSLCERT`, `PGSSLKEY`; for verifying also `~/.postgresql/root.crt`.
-//! MySQL, MariaDB and TiDB, as their clients: `~/.my.cnf` first, then `MYSQL_PWD` (measured with MariaDB's client:
-//! the file wins). A file that others could read (PostgreSQL) or change (MySQL) is passed over with a remark, as
-//! those clients do. What stands in the URL always counts more.
+//! PostgreSQL and CockroachDB, as libpq does: `PGPASSWORD`, else the matching line of `PGPASSFILE` or `~/.pgpass`;
+//! `PGUSER`; `PGSSLMODE`, `PGSSLROOTCERT`, `PGSSLCERT`, `PGSSLKEY`; for verifying also `~/.postgresql/root.crt`. MySQL,
+//! MariaDB and TiDB, as their clients do: `~/.my.cnf` first, then `MYSQL_PWD` (measured with MariaDB's client: the file
+//! wins). A file that others could read (PostgreSQL) or change (MySQL) is ignored with a warning, as by those clients.
+//! The URL always takes precedence.
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,21 +33,21 @@ const LIBPQ_TLS: [(&str, &str); 4] = [
 ];
 
 /// Environment variables and the home folder.
-pub struct Surroundings<'a> {
+pub struct Environment<'a> {
     /// A variable's value; empty ones count as not set.
     variable: &'a dyn Fn(&str) -> Option<OsString>,
     home: Option<PathBuf>,
 }
 
-impl Surroundings<'static> {
+impl Environment<'static> {
     /// Those of this process.
     pub fn of_this_process() -> Self {
         Self { variable: &|name| std::env::var_os(name), home: std::env::home_dir() }
     }
 }
 
-impl Surroundings<'_> {
-    /// Adds to an endpoint what its URL leaves out. Remarks are about files that were passed over.
+impl Environment<'_> {
+    /// Adds to an endpoint what its URL leaves out. Remarks are about files that were ignored.
     pub fn complete(&self, endpoint: &mut Endpoint, remark: &dyn Fn(&str)) -> Result<(), BadInput> {
         match endpoint.scheme.as_str() {
             "postgres" | "postgresql" | "cockroach" | "cockroachdb" => self.libpq(endpoint, remark),
@@ -120,7 +120,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Adds settings of the encryption that the URL does not have: where it comes from, name, value.
+/// Adds TLS settings that are not in the URL. Each parameter is its origin, name and value.
 fn add_tls(
     endpoint: &mut Endpoint,
     parameters: Vec<(&str, String, String)>,
@@ -138,32 +138,31 @@ fn add_tls(
     Ok(())
 }
 
-/// A file's text, unless others may do with it what they must not be able to. A file that is not there says
-/// nothing.
+/// A file's text, unless others may read or change it (`forbidden`). A missing file is no error.
 fn read_unless(path: &Path, forbidden: u32, what: &str, remark: &dyn Fn(&str)) -> Option<String> {
     let shown = path.display();
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
-            remark(&format!("{shown} is passed over: {error}"));
+            remark(&format!("{shown} is ignored: {error}"));
             return None;
         }
     };
     let kind = metadata.file_type();
     if kind.is_dir() || kind.is_fifo() || kind.is_socket() || kind.is_block_device() {
-        remark(&format!("{shown} is passed over: it is not a plain file"));
+        remark(&format!("{shown} is ignored: it is not a plain file"));
         return None;
     }
-    // An empty device (`PGPASSFILE=/dev/null`) is how users switch the file off.
+    // Users switch the file off with an empty device (`PGPASSFILE=/dev/null`).
     if kind.is_file() && metadata.mode() & forbidden != 0 {
-        remark(&format!("{shown} is passed over: others may {what} it; chmod 0600 {shown}"));
+        remark(&format!("{shown} is ignored: others may {what} it; chmod 0600 {shown}"));
         return None;
     }
     match fs::read(path) {
         Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) => {
-            remark(&format!("{shown} is passed over: {error}"));
+            remark(&format!("{shown} is ignored: {error}"));
             None
         }
     }
@@ -201,10 +200,10 @@ mod tests {
                 found.map(|(_, value)| OsString::from(value))
             };
             let home = Some(self.folder.path().to_owned());
-            let surroundings = Surroundings { variable: &variable, home };
+            let environment = Environment { variable: &variable, home };
             let mut endpoint = Endpoint::parse(url).unwrap();
             let remark = |text: &str| self.remarks.borrow_mut().push(text.to_owned());
-            surroundings.complete(&mut endpoint, &remark).map(|()| endpoint)
+            environment.complete(&mut endpoint, &remark).map(|()| endpoint)
         }
 
         fn password(&self, url: &str) -> Option<String> {
@@ -238,10 +237,7 @@ mod tests {
         home.file(".pgpass", "*:*:*:*:secret\n", 0o640);
         assert_eq!(home.password("postgres://db"), None);
         let remark = home.remarks.borrow().join("\n");
-        assert!(
-            remark.contains(".pgpass is passed over") && !remark.contains("secret"),
-            "{remark}"
-        );
+        assert!(remark.contains(".pgpass is ignored") && !remark.contains("secret"), "{remark}");
     }
 
     #[test]

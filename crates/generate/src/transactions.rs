@@ -2,80 +2,91 @@
 
 use anchorite_model::{SessionIndex, Statement, StatementKind, Step};
 
-use crate::scene::Scene;
+use crate::generator::Generator;
 use crate::schedule;
 
-/// The statements of one session; an explicit transaction begins and ends with statements of its own.
-struct Part {
+/// The statements of one session; an explicit transaction includes those that begin and end it.
+struct Transaction {
     statements: Vec<String>,
     is_explicit: bool,
 }
 
 /// Names of the sessions, and the schedule.
-pub(crate) fn make(mut scene: Scene<'_>) -> (Vec<String>, Vec<Step>) {
-    let weights = &scene.grammar.weights.transactions;
-    let count = scene.random.weighted(&[
+pub(crate) fn make(mut generator: Generator<'_>) -> (Vec<String>, Vec<Step>) {
+    let weights = &generator.grammar.weights.transactions;
+    let count = generator.random.weighted(&[
         (weights.one, 1),
         (weights.two, 2),
         (weights.three, 3),
         (weights.four, 4),
         (weights.five, 5),
     ]);
-    let is_shaped = count > 1 && scene.random.percent(scene.grammar.weights.case.shape_percent);
-    let shape = if is_shaped { scene.shape() } else { None };
-    let (mut parts, mut order) = (Vec::new(), Vec::new());
+    let is_shaped =
+        count > 1 && generator.random.percent(generator.grammar.weights.case.shape_percent);
+    let shape = if is_shaped { generator.shape() } else { None };
+    let (mut transactions, mut order) = (Vec::new(), Vec::new());
     if let Some(shape) = shape {
         for statements in shape.transactions {
-            parts.push(Part { statements, is_explicit: true });
+            transactions.push(Transaction { statements, is_explicit: true });
         }
         order = shape.order;
     }
-    let first_free = parts.len();
-    while parts.len() < count {
-        scene.transaction = parts.len();
-        let is_explicit = parts.is_empty() || !scene.random.percent(weights.autocommit_percent);
-        parts.push(scene.part(is_explicit));
+    let first_free = transactions.len();
+    while transactions.len() < count {
+        generator.transaction = transactions.len();
+        let is_explicit =
+            transactions.is_empty() || !generator.random.percent(weights.autocommit_percent);
+        transactions.push(generator.make_transaction(is_explicit));
     }
-    let free = &parts[first_free..];
+    let free = &transactions[first_free..];
     if !free.is_empty() {
-        let lengths: Vec<usize> = free.iter().map(|part| part.statements.len()).collect();
-        let explicit: Vec<bool> = free.iter().map(|part| part.is_explicit).collect();
-        let more =
-            schedule::any_order(scene.grammar.weights, &mut scene.random, &lengths, &explicit);
+        let lengths: Vec<usize> =
+            free.iter().map(|transaction| transaction.statements.len()).collect();
+        let explicit: Vec<bool> = free.iter().map(|transaction| transaction.is_explicit).collect();
+        let more = schedule::any_order(
+            generator.grammar.weights,
+            &mut generator.random,
+            &lengths,
+            &explicit,
+        );
         let more = more.into_iter().map(|session| session + first_free).collect();
-        order = schedule::merge(&mut scene.random, order, more);
+        order = schedule::merge(&mut generator.random, order, more);
     }
-    let owners = scene.share_sessions(&parts, &mut order);
-    say_in_order(&parts, &owners, order)
+    let owners = generator.share_sessions(&transactions, &mut order);
+    in_order(&transactions, &owners, order)
 }
 
-/// Sessions are named in the order in which they first speak, as a `.case` file would name them.
-fn say_in_order(parts: &[Part], owners: &[usize], order: Vec<usize>) -> (Vec<String>, Vec<Step>) {
+/// Sessions are named in the order of their first statements, as in a `.case` file.
+fn in_order(
+    transactions: &[Transaction],
+    owners: &[usize],
+    order: Vec<usize>,
+) -> (Vec<String>, Vec<Step>) {
     let mut names: Vec<usize> = Vec::new();
-    let mut said = vec![0; parts.len()];
-    let steps = order.into_iter().map(|part| {
-        let owner = owners[part];
+    let mut sent = vec![0; transactions.len()];
+    let steps = order.into_iter().map(|transaction| {
+        let owner = owners[transaction];
         let known = names.iter().position(|name| *name == owner);
         let session: SessionIndex = known.unwrap_or_else(|| {
             names.push(owner);
             names.len() - 1
         });
-        let sql = parts[part].statements[said[part]].clone();
-        said[part] += 1;
+        let sql = transactions[transaction].statements[sent[transaction]].clone();
+        sent[transaction] += 1;
         Step { session, statement: Statement { sql, line: 0 } }
     });
     let steps: Vec<Step> = steps.collect();
     ((1..=names.len()).map(|number| format!("t{number}")).collect(), steps)
 }
 
-impl Scene<'_> {
+impl Generator<'_> {
     /// A transaction.
-    fn part(&mut self, is_explicit: bool) -> Part {
+    fn make_transaction(&mut self, is_explicit: bool) -> Transaction {
         let weights = &self.grammar.weights.transactions;
         if !is_explicit {
             let table = self.any_table();
             let statement = self.statement(table, true);
-            return Part { statements: vec![statement], is_explicit };
+            return Transaction { statements: vec![statement], is_explicit };
         }
         let count = self.random.weighted(&[
             (weights.one_statement, 1),
@@ -92,7 +103,7 @@ impl Scene<'_> {
                 self.statement(table, inside)
             })
             .collect();
-        // Somebody has to write, or nothing can go wrong.
+        // Some transaction has to write, or nothing can go wrong.
         if self.transaction == 0 && !statements.iter().any(|sql| StatementKind::of(sql).writes()) {
             let hot = self.hot;
             statements[0] = self.update(hot);
@@ -103,7 +114,7 @@ impl Scene<'_> {
         let begin = self.begin();
         statements.insert(0, begin);
         statements.push(self.end());
-        Part { statements, is_explicit }
+        Transaction { statements, is_explicit }
     }
 
     /// A statement that reads or writes.
@@ -147,21 +158,29 @@ impl Scene<'_> {
         if is_long { "START TRANSACTION" } else { "BEGIN" }.to_owned()
     }
 
-    /// For each part the one whose session speaks it: its own, or one whose transaction ended before.
-    fn share_sessions(&mut self, parts: &[Part], order: &mut Vec<usize>) -> Vec<usize> {
-        let mut owners: Vec<usize> = (0..parts.len()).collect();
+    /// For each transaction the one whose session runs it: its own, or one that ended before.
+    fn share_sessions(
+        &mut self,
+        transactions: &[Transaction],
+        order: &mut Vec<usize>,
+    ) -> Vec<usize> {
+        let mut owners: Vec<usize> = (0..transactions.len()).collect();
         let share = self.grammar.weights.transactions.same_session_percent;
-        let hosts: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].is_explicit).collect();
-        for part in (0..parts.len()).filter(|part| !parts[*part].is_explicit) {
+        let hosts: Vec<usize> = (0..transactions.len())
+            .filter(|transaction| transactions[*transaction].is_explicit)
+            .collect();
+        for transaction in
+            (0..transactions.len()).filter(|transaction| !transactions[*transaction].is_explicit)
+        {
             if !self.random.percent(share) {
                 continue;
             }
             let host = *self.random.pick(&hosts);
-            order.retain(|other| *other != part);
+            order.retain(|other| *other != transaction);
             let end = order.iter().rposition(|other| *other == host).map_or(0, |last| last + 1);
             let place = self.random.between(end, order.len());
-            order.insert(place, part);
-            owners[part] = host;
+            order.insert(place, transaction);
+            owners[transaction] = host;
         }
         owners
     }
@@ -172,7 +191,7 @@ impl Scene<'_> {
         if undo { "ROLLBACK" } else { "COMMIT" }.to_owned()
     }
 
-    /// Sets a savepoint somewhere, and goes back to it or forgets it later.
+    /// Sets a savepoint somewhere, and later rolls back to it or releases it.
     fn add_savepoint(&mut self, statements: &mut Vec<String>) {
         let name = format!("s{}", self.next_name());
         let start = self.random.below(statements.len());

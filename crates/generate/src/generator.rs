@@ -1,7 +1,7 @@
-//! What the makers of statements share: tables, rows, the random stream, and what was said before.
+//! What the statement generators share: tables, rows, the random stream, and the earlier statements.
 //!
-//! Idea: conflicts come from memory. Every statement leaves a [`Touch`]: which table, which predicate, which columns it
-//! tests and writes. Later statements of other transactions take from it.
+//! Idea: conflicts come from reuse. Every statement leaves a [`Touch`]: which table, which predicate, which columns it
+//! tests and writes. Later statements of other transactions use it.
 
 use crate::Grammar;
 use crate::random::Random;
@@ -12,7 +12,7 @@ use crate::value::{Kind, Value};
 /// What a statement touches.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Touch {
-    /// Whose it is.
+    /// The transaction it belongs to.
     pub(crate) transaction: usize,
     pub(crate) table: usize,
     /// Its WHERE without the word; empty for all rows.
@@ -23,18 +23,18 @@ pub(crate) struct Touch {
     pub(crate) written: Vec<(usize, Option<Value>)>,
 }
 
-/// Everything that a statement is made from.
-pub(crate) struct Scene<'s> {
+/// Everything that a statement is generated from.
+pub(crate) struct Generator<'s> {
     pub(crate) grammar: &'s Grammar<'s>,
     pub(crate) schema: &'s Schema,
     pub(crate) rows: Rows,
     pub(crate) random: Random,
     pub(crate) touches: Vec<Touch>,
-    /// The transaction whose statements are being made.
+    /// The transaction whose statements are being generated.
     pub(crate) transaction: usize,
     /// The table that the case is about.
     pub(crate) hot: usize,
-    /// How many key shifts there were, see [`Scene::next_shift`].
+    /// How many key shifts were used; see [`Generator::next_shift`].
     shifts: u32,
     /// How many names were given to new columns and indexes.
     names: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Scene<'s> {
 const SHIFTS_MAX: u32 = 7;
 const SHIFT_UNIT: i64 = 100;
 
-impl<'s> Scene<'s> {
+impl<'s> Generator<'s> {
     pub(crate) fn new(
         grammar: &'s Grammar<'s>,
         schema: &'s Schema,
@@ -104,7 +104,7 @@ impl<'s> Scene<'s> {
         self.fresh_constant(table, column)
     }
 
-    /// A constant that need not stand in any row. Never NULL.
+    /// A constant that need not occur in any row. Never NULL.
     pub(crate) fn fresh_constant(&mut self, table: usize, column: usize) -> Value {
         let column = &self.schema.tables[table].columns[column];
         match rows::any_value(self.grammar, column, &mut self.random) {
@@ -114,20 +114,20 @@ impl<'s> Scene<'s> {
         }
     }
 
-    /// A constant as it stands in a statement.
+    /// A constant as SQL.
     pub(crate) fn sql(&self, value: &Value) -> String {
         value.sql(self.grammar.product)
     }
 
-    /// A constant for a column, as it stands in a statement.
+    /// A constant for a column, as SQL.
     pub(crate) fn constant_sql(&mut self, table: usize, column: usize) -> String {
         let value = self.constant(table, column);
         self.sql(&value)
     }
 
-    /// A number that a key may be shifted by in many rows at once without any collision, whatever other
-    /// statements did before: every shift is another power of two times a hundred, and unshifted keys are less
-    /// than fifty apart, so that equal sums have the same shifts and the same origin.
+    /// A number by which a key may be shifted in many rows at once without any collision, whatever other statements did
+    /// before: every shift is a different power of two times a hundred, and unshifted keys are less than fifty apart,
+    /// so equal sums have the same shifts and the same origin.
     pub(crate) fn next_shift(&mut self) -> Option<i64> {
         let shift = SHIFT_UNIT << self.shifts;
         self.shifts += 1;
