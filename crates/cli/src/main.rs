@@ -17,6 +17,7 @@ mod probe;
 mod reduce;
 mod report;
 mod run;
+mod second;
 mod selftest;
 mod selftest_text;
 mod server;

@@ -31,10 +31,11 @@ impl FromStr for OracleChoice {
     }
 }
 
-/// The oracles that were asked for, each once; without any argument all of them.
-pub fn chosen(choices: &[OracleChoice]) -> Vec<&'static dyn Oracle> {
+/// The oracles that were asked for, each once; without any argument all but the optional ones, which need a second
+/// target or their name.
+pub fn chosen(choices: &[OracleChoice], has_second_target: bool) -> Vec<&'static dyn Oracle> {
     let wanted = |oracle: &&'static dyn Oracle| {
-        choices.is_empty()
+        (choices.is_empty() && (has_second_target || !oracle.is_optional()))
             || choices.contains(&OracleChoice::All)
             || choices.contains(&OracleChoice::One(*oracle))
     };
@@ -44,7 +45,13 @@ pub fn chosen(choices: &[OracleChoice]) -> Vec<&'static dyn Oracle> {
 /// The help of `--oracle`: what is asked, and the names.
 pub fn help(question: &str) -> String {
     let names: Vec<&str> = oracles::ALL.iter().map(|oracle| oracle.name()).collect();
-    format!("{question}: {}, all or none; repeatable; default: all", names.join(", "))
+    let optional = oracles::ALL.iter().filter(|oracle| oracle.is_optional());
+    let optional: Vec<&str> = optional.map(|oracle| oracle.name()).collect();
+    let but = match optional.as_slice() {
+        [] => String::new(),
+        names => format!(" but {}, unless --against is given", names.join(", ")),
+    };
+    format!("{question}: {}, all or none; repeatable; default: all{but}", names.join(", "))
 }
 
 /// The same with what each of them holds a run against.

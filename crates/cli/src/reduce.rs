@@ -9,7 +9,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_drivers::endpoint::without_password;
 use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
-use anchorite_model::{Finding, Level, Origin, Signature};
+use anchorite_model::{Finding, Level, Origin, Pair, Runner, Signature};
 use anchorite_reduce::Shape;
 use anchorite_report::hunt::many;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
@@ -24,6 +24,7 @@ use crate::levels::{LevelChoice, chosen};
 use crate::login::LoginArgs;
 use crate::oracles::{self, OracleChoice};
 use crate::output::{complain, print, tell};
+use crate::second::{Second, SecondArgs};
 use crate::targets::{self, OpenTarget};
 
 /// Arguments of `reduce`.
@@ -62,6 +63,8 @@ pub struct ReduceArgs {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    second: SecondArgs,
+    #[command(flatten)]
     login: LoginArgs,
 }
 
@@ -77,13 +80,17 @@ struct Subject {
 pub fn run(arguments: &ReduceArgs) -> anyhow::Result<ExitCode> {
     let subject = read_subject(&arguments.file)?;
     let interrupt = Interrupt::listen()?;
-    let open = OpenTarget::open(&arguments.on, &arguments.login.read(&interrupt)?)?;
+    let login = arguments.login.read(&interrupt)?;
+    let open = OpenTarget::open(&arguments.on, &login)?;
+    let second = Second::open(arguments.second.against.as_deref(), &login)?;
+    second.as_ref().map(|second| second.must_be_like(open.target.as_ref())).transpose()?;
     let options = RunOptions {
         interrupt: Arc::clone(&interrupt.flag),
         limits: Limits::hurried(),
         ..RunOptions::default()
     };
-    interrupt.attend(|| reduce(arguments, &subject, open.target.as_ref(), &options))
+    let targets = (open.target.as_ref(), second.as_ref());
+    interrupt.attend(|| reduce(arguments, &subject, targets, &options))
 }
 
 fn read_subject(path: &Path) -> anyhow::Result<Subject> {
@@ -107,7 +114,7 @@ fn read_subject(path: &Path) -> anyhow::Result<Subject> {
 fn reduce(
     arguments: &ReduceArgs,
     subject: &Subject,
-    target: &dyn Target,
+    (target, second): (&dyn Target, Option<&Second>),
     options: &RunOptions,
 ) -> anyhow::Result<ExitCode> {
     let level = match arguments.level {
@@ -117,19 +124,27 @@ fn reduce(
         Some(choice) => chosen(&[choice], target)?[0],
         None => subject.level,
     };
-    let oracles = oracles::chosen(&arguments.oracle);
+    let oracles = oracles::chosen(&arguments.oracle, second.is_some());
     let claims = Claims::for_target(target.info());
     // A finding that is a documented exception was found with `--strict`, so it is searched for in the same way.
     let excepted = subject.signature.as_ref().is_some_and(|found| found.exception.is_some());
     let examiner = Examiner { claims, oracles: &oracles, strict: arguments.strict || excepted };
     let mut fast = Arena::new(target, options.clone())?;
     let mut fresh = FreshTables { target, options: options.clone() };
+    let fast_there = second.map(|second| Arena::new(second.target.as_ref(), options.clone()));
+    let mut fast_there = fast_there.transpose()?;
+    let mut fresh_there = second.map(|second| second.fresh(options.clone()));
+    let elsewhere = fast_there.as_mut().map(|runner| runner as &mut dyn Runner);
+    let mut fast = Pair { here: &mut fast, elsewhere };
+    let elsewhere = fresh_there.as_mut().map(|runner| runner as &mut dyn Runner);
+    let mut fresh = Pair { here: &mut fresh, elsewhere };
     let suspect = Suspicion {
         case: &subject.case,
         level,
         signature: subject.signature.clone(),
         origin: subject.origin.clone(),
         on: &without_password(&arguments.on),
+        against: second.map(|second| second.on.as_str()),
     };
     let effort =
         Effort { confirmations: arguments.confirm, time: arguments.time, ..Effort::default() };

@@ -36,6 +36,10 @@ impl Runner for Alert<'_> {
         }
     }
 
+    fn has_elsewhere(&self) -> bool {
+        self.runner.has_elsewhere()
+    }
+
     fn run_elsewhere(
         &mut self,
         case: &Case,

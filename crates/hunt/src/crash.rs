@@ -111,6 +111,7 @@ impl Noticed {
         let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
         let oracle = ORACLE.to_owned();
         Finding {
+            options: Vec::new(),
             fingerprint: fingerprint(&self.target, &down.cause.words),
             title: String::new(),
             on: self.on,

@@ -4,11 +4,12 @@
 //! ([`Oracle::prepare`]) gets them beside it; they are made where the run was made,
 //! and before anything is judged.
 
-use std::collections::BTreeMap;
-
 use anchorite_claims::Claims;
+use anchorite_judge::evidence::Prepared;
 use anchorite_judge::{Evidence, Laboratory, Oracle, covers};
-use anchorite_model::{Case, Covers, Ending, Judgement, Level, Run, Runner, Signature, Stance};
+use anchorite_model::{
+    Case, Covers, Ending, Judgement, Level, Run, RunError, Runner, Signature, Stance,
+};
 use anchorite_stage::StageError;
 
 /// Who judges, by which promises.
@@ -28,13 +29,13 @@ pub struct CaseRuns {
     /// What happened.
     pub run: Run,
     /// The further runs that oracles prepared, by their names.
-    pub prepared: BTreeMap<&'static str, Vec<Run>>,
+    pub prepared: Prepared,
 }
 
 impl From<Run> for CaseRuns {
     /// A run for which no oracle has prepared anything.
     fn from(run: Run) -> Self {
-        Self { run, prepared: BTreeMap::new() }
+        Self { run, prepared: Prepared::new() }
     }
 }
 
@@ -78,13 +79,12 @@ impl Examiner<'_> {
         level: Option<Level>,
     ) -> Result<CaseRuns, StageError> {
         let run = runner.run(case, level)?;
-        let mut prepared = BTreeMap::new();
+        let mut prepared = Prepared::new();
         if run.ending == Ending::Complete {
             for oracle in self.oracles {
-                let cases = oracle.prepare(&run);
-                if !cases.is_empty() {
-                    prepared.insert(oracle.name(), runner.run_all(&cases, level)?);
-                }
+                let cases = oracle.prepare(&run, runner.has_elsewhere());
+                let runs = cases.iter().map(|case| unless_refused(runner.run(case, level)));
+                prepared.insert(oracle.name(), runs.collect::<Result<_, _>>()?);
             }
         }
         Ok(CaseRuns { run, prepared })
@@ -108,5 +108,14 @@ impl Examiner<'_> {
         let covers = covers.collect();
         let signatures = judgements.iter().filter_map(|said| said.signature(self.strict)).collect();
         Ok(Examined { run, judgements, covers, signatures })
+    }
+}
+
+/// A run; `None` where the target refuses the tables of a case that an oracle has made.
+fn unless_refused(run: Result<Run, RunError>) -> Result<Option<Run>, RunError> {
+    match run {
+        Ok(run) => Ok(Some(run)),
+        Err(error) if error.is_refusal() => Ok(None),
+        Err(error) => Err(error),
     }
 }

@@ -11,7 +11,7 @@
 
 use std::time::{Duration, Instant};
 
-use anchorite_judge::{Oracle, level_of};
+use anchorite_judge::{Oracle, level_of, oracles};
 use anchorite_model::{
     Case, Confirmed, Contrast, ErrorClass, Finding, Level, Origin, Outcome, Run, Signature,
 };
@@ -38,6 +38,20 @@ pub struct Suspicion<'a> {
     pub origin: Origin,
     /// The target as `--on` named it, without any password.
     pub on: &'a str,
+    /// The second target as `--against` named it, without any password.
+    pub against: Option<&'a str>,
+}
+
+impl Suspicion<'_> {
+    /// What the command line needs so that this oracle judges the case again.
+    fn options(&self, oracle: &str) -> Vec<String> {
+        let is_optional = oracles::named(oracle).is_ok_and(|oracle| oracle.is_optional());
+        match self.against {
+            Some(second) => vec!["--against".to_owned(), second.to_owned()],
+            None if is_optional => vec!["--oracle".to_owned(), oracle.to_owned()],
+            None => Vec::new(),
+        }
+    }
 }
 
 /// How much to do for one suspect.
@@ -281,6 +295,7 @@ impl Question<'_> {
             known: naming.known,
             title: headline(&tried.run, &self.wanted, &tried.judgements),
             on: suspect.on.to_owned(),
+            options: suspect.options(&self.wanted.oracle),
             signature: self.wanted.clone(),
             origin: suspect.origin.clone(),
             original: suspect.case.clone(),

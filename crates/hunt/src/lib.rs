@@ -26,7 +26,7 @@ mod server_control;
 pub mod supervisor;
 pub mod tally;
 
-pub use campaign::{Audience, Ended, HuntOptions, HuntTarget, Stop, hunt};
+pub use campaign::{Audience, Ended, HuntOptions, HuntTarget, SecondTarget, Stop, hunt};
 pub use examiner::{Examined, Examiner};
 pub use finding::{Effort, Investigation, Suspicion, investigate};
 pub use learn::{Learnt, learn};

@@ -17,8 +17,8 @@ use anchorite_drivers::sabotage::{Sabotage, sabotaged};
 use anchorite_drivers::{Target, TargetError};
 use anchorite_judge::Oracle;
 use anchorite_model::{
-    Answer, Case, Ending, ErrorClass, Level, Origin, Outcome, Rows, Run, Signature, TargetInfo,
-    Verdict,
+    Answer, Case, Ending, ErrorClass, Level, Origin, Outcome, Rows, Run, RunError, Signature,
+    TargetInfo, Verdict,
 };
 use anchorite_reduce::known;
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
@@ -211,7 +211,7 @@ impl SelfTest<'_> {
     }
 
     fn baseline(&self) -> Result<Baseline, StageError> {
-        let mut runner = Arena::new(self.target, self.options.clone())?;
+        let mut runner = Honestly(Arena::new(self.target, self.options.clone())?);
         let new = |oracle: &&'static dyn Oracle| Honest {
             oracle: *oracle,
             cases: 0,
@@ -264,7 +264,8 @@ impl SelfTest<'_> {
     ) -> Result<bool, StageError> {
         let origin = Origin::File(case.name.clone());
         let signature = Some(signature.clone());
-        let suspect = Suspicion { case, level: self.level, signature, origin, on: "" };
+        let suspect =
+            Suspicion { case, level: self.level, signature, origin, on: "", against: None };
         let mut fresh = FreshTables { target: self.target, options: self.options.clone() };
         let effort = Effort { confirmations: 1, contrasts: 0, ..Effort::default() };
         let known = known::built_in();
@@ -275,7 +276,7 @@ impl SelfTest<'_> {
     fn plant(&self, sabotage: Sabotage, baseline: &Baseline) -> Result<Vec<Planted>, StageError> {
         let target = sabotaged(self.target, sabotage);
         let mut runner = Arena::new(&target, self.options.clone())?;
-        let mut rehearsals = Arena::new(self.target, self.options.clone())?;
+        let mut rehearsals = Honestly(Arena::new(self.target, self.options.clone())?);
         let new = |oracle: &&'static dyn Oracle| Planted {
             oracle: *oracle,
             sabotage,
@@ -326,6 +327,27 @@ impl SelfTest<'_> {
             Err(StageError::Setup { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// The bare target, which is also what runs are compared with: only one side is sabotaged.
+struct Honestly<'t>(Arena<'t>);
+
+impl Runner for Honestly<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        self.0.run(case, level)
+    }
+
+    fn has_elsewhere(&self) -> bool {
+        true
+    }
+
+    fn run_elsewhere(
+        &mut self,
+        case: &Case,
+        level: Option<Level>,
+    ) -> Option<Result<Run, RunError>> {
+        Some(self.0.run(case, level))
     }
 }
 

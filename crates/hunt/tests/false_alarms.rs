@@ -34,7 +34,8 @@ fn is_known(target: &dyn Target, examiner: &Examiner<'_>, case: &Case, level: Le
     let mut fast = Arena::new(target, options.clone()).expect("the target can be used");
     let mut fresh = FreshTables { target, options };
     let origin = Origin::Generated { seed: SEED, number: 0 };
-    let suspect = Suspicion { case, level: Some(level), signature: None, origin, on: "" };
+    let suspect =
+        Suspicion { case, level: Some(level), signature: None, origin, on: "", against: None };
     let effort = Effort { confirmations: 2, contrasts: 0, ..Effort::default() };
     let known = known::built_in();
     match investigate(examiner, &mut fast, &mut fresh, &suspect, &effort, known) {

@@ -131,6 +131,7 @@ fn an_investigation_ends_with_a_known_issue() {
         let mut fast = Arena::new(target.as_ref(), options.clone()).expect("an arena");
         let mut fresh = FreshTables { target: target.as_ref(), options };
         let suspect = Suspicion {
+            against: None,
             case: &case,
             level: None,
             signature: None,

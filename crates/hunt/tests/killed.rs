@@ -108,6 +108,7 @@ fn hunt_in(folder: &Path) -> HuntSummary {
     };
     let recipe = Recipe::new(Product::Sqlite);
     let hunt_target = HuntTarget {
+        against: None,
         on: "sqlite".to_owned(),
         supervisor: Supervisor::new(target(), Box::new(InProcess)),
         levels: vec![None],

@@ -78,6 +78,7 @@ fn play(story: Story, is_ours: bool, time: Option<Duration>) -> Outcome {
     let doctor = Doctor { server: Arc::clone(&server), is_ours, asked: Arc::clone(&asked) };
     let has_deadly = story.dies_of_case;
     let hunt_target = HuntTarget {
+        against: None,
         on: "mortal".to_owned(),
         supervisor: Supervisor::new(target, Box::new(doctor)),
         levels: vec![None],

@@ -31,7 +31,7 @@ impl Oracle for Curious {
         Needs::Nothing
     }
 
-    fn prepare(&self, run: &Run) -> Vec<Case> {
+    fn prepare(&self, run: &Run, _: bool) -> Vec<Case> {
         let mut shorter = run.case.clone();
         shorter.steps.pop();
         vec![shorter]
@@ -47,7 +47,11 @@ impl Oracle for Curious {
         };
         let elsewhere = laboratory.run_elsewhere(&evidence.run.case).transpose()?;
         let elsewhere = elsewhere.map(|run| run.events.len());
-        let counts = (evidence.run.events.len(), prepared.events.len(), elsewhere);
+        let counts = (
+            evidence.run.events.len(),
+            prepared.as_ref().map_or(0, |run| run.events.len()),
+            elsewhere,
+        );
         SHOWN.lock().expect("nobody panics").push(counts);
         Ok(Judgement::new(self.name(), Verdict::Pass))
     }
@@ -66,7 +70,7 @@ fn an_oracle_sees_what_it_prepared_and_what_happens_elsewhere() {
     let claims = Claims::for_target(here.info());
     let examiner = Examiner { claims, oracles: &oracles, strict: false };
     let alone = examiner.examine(&mut runner, &case, None).expect("it runs");
-    let mut pair = Pair { here: &mut runner, elsewhere: &mut second };
+    let mut pair = Pair { here: &mut runner, elsewhere: Some(&mut second) };
     let both = examiner.examine(&mut pair, &case, None).expect("it runs");
     for judged in [alone, both] {
         let names: Vec<&str> = judged.judgements.iter().map(|said| said.oracle.as_str()).collect();

@@ -18,6 +18,9 @@ pub struct Finding {
     /// The target as `--on` named it, without any password; empty where that is not known.
     #[serde(default)]
     pub on: String,
+    /// What the command line needs beside target and level to show it again (`--against mariadb@11.8`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
     /// What was found by whom.
     pub signature: Signature,
     /// The oracles that see it, the one of the signature first; empty in files of earlier releases, which had one.

@@ -20,18 +20,23 @@ pub trait Runner {
         cases.iter().map(|case| self.run(case, level)).collect()
     }
 
-    /// Runs a case on the second target that runs are compared with; `None` where there is none.
+    /// Whether there is a second target that runs are compared with.
+    fn has_elsewhere(&self) -> bool {
+        false
+    }
+
+    /// Runs a case on the second target; `None` where there is none.
     fn run_elsewhere(&mut self, _: &Case, _: Option<Level>) -> Option<Result<Run, RunError>> {
         None
     }
 }
 
-/// A runner, and another one on the target that runs are compared with.
+/// A runner, and another one on the target that runs are compared with, if there is one.
 pub struct Pair<'r> {
     /// Where cases run.
     pub here: &'r mut dyn Runner,
     /// Where they are compared.
-    pub elsewhere: &'r mut dyn Runner,
+    pub elsewhere: Option<&'r mut dyn Runner>,
 }
 
 impl Runner for Pair<'_> {
@@ -43,40 +48,58 @@ impl Runner for Pair<'_> {
         self.here.run_all(cases, level)
     }
 
+    fn has_elsewhere(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+
     fn run_elsewhere(
         &mut self,
         case: &Case,
         level: Option<Level>,
     ) -> Option<Result<Run, RunError>> {
-        Some(self.elsewhere.run(case, level))
+        self.elsewhere.as_mut().map(|elsewhere| elsewhere.run(case, level))
     }
 }
 
 /// Why a case could not be run: an error of whoever runs cases, packed.
 #[derive(Debug)]
-pub struct RunError(Box<dyn Error + Send + Sync>);
+pub struct RunError {
+    error: Box<dyn Error + Send + Sync>,
+    is_refusal: bool,
+}
 
 impl RunError {
     /// Packs an error.
     pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
-        Self(Box::new(error))
+        Self { error: Box::new(error), is_refusal: false }
+    }
+
+    /// Packs an error by which a database refuses the case's tables or rows, and is well otherwise.
+    pub fn refusal(error: impl Error + Send + Sync + 'static) -> Self {
+        Self { is_refusal: true, ..Self::new(error) }
+    }
+
+    /// Whether the database refused the case's tables or rows: an answer about the case, not about the database.
+    pub const fn is_refusal(&self) -> bool {
+        self.is_refusal
     }
 
     /// Unpacks it, if it is of this type.
     pub fn downcast<E: Error + 'static>(self) -> Result<E, Self> {
-        self.0.downcast().map(|error| *error).map_err(Self)
+        let Self { error, is_refusal } = self;
+        error.downcast().map(|error| *error).map_err(|error| Self { error, is_refusal })
     }
 }
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.error.fmt(f)
     }
 }
 
 impl Error for RunError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
+        self.error.source()
     }
 }
 
@@ -107,7 +130,7 @@ mod tests {
         let case = Case::default();
         let (mut here, mut there) = (Named("here"), Named("there"));
         assert!(here.run_elsewhere(&case, None).is_none());
-        let mut pair = Pair { here: &mut here, elsewhere: &mut there };
+        let mut pair = Pair { here: &mut here, elsewhere: Some(&mut there) };
         let said = |result: Result<Run, RunError>| result.map_err(|e| e.to_string()).err();
         assert_eq!(said(pair.run(&case, None)).as_deref(), Some("here"));
         let elsewhere = pair.run_elsewhere(&case, None).expect("there is one");

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anchorite_drivers::{Target, TargetError, Turn, heed};
-use anchorite_model::{Case, DbError, Ending, Level, Run, RunError};
+use anchorite_model::{Case, DbError, Ending, ErrorClass, Level, Run, RunError};
 
 pub use anchorite_model::Runner;
 
@@ -99,8 +99,10 @@ pub enum StageError {
 
 impl From<StageError> for RunError {
     fn from(error: StageError) -> Self {
+        let is_lost = |error: &DbError| error.class == ErrorClass::ConnectionLost;
         match error {
             StageError::Elsewhere(error) => error,
+            StageError::Setup { error: ref said, .. } if !is_lost(said) => Self::refusal(error),
             error => Self::new(error),
         }
     }

@@ -21,6 +21,9 @@ pub struct Campaign {
     pub seed: u64,
     /// Where the cases run.
     pub targets: Vec<CampaignTarget>,
+    /// The second target that runs are compared with, as `--against` named it, without its password.
+    #[serde(default)]
+    pub against: Option<String>,
     /// The names of its oracles.
     pub oracles: Vec<String>,
     /// Whether documented exceptions count as violations.
@@ -50,6 +53,7 @@ impl Campaign {
             anchorite: anchorite.to_owned(),
             seed,
             targets: Vec::new(),
+            against: None,
             oracles: Vec::new(),
             strict: false,
             cases: None,

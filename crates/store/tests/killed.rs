@@ -74,6 +74,7 @@ fn finding(fingerprint: String) -> Finding {
         ending: Ending::Complete,
     };
     Finding {
+        options: Vec::new(),
         fingerprint,
         title: String::new(),
         on: String::new(),

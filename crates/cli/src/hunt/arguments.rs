@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::levels::LevelChoice;
 use crate::login::LoginArgs;
 use crate::oracles::{self, OracleChoice};
+use crate::second::SecondArgs;
 
 /// The budget when none is given.
 const DEFAULT_TIME: Duration = Duration::from_secs(60);
@@ -24,6 +25,7 @@ Examples:
   anchorite hunt --on mariadb@10.11 --level rc --time 10m --out findings
   anchorite hunt --out findings --resume
   anchorite hunt --seed 7 --case 12
+  anchorite hunt --on mariadb@10.11 --against mariadb@11.8
   anchorite hunt --on sqlite --on sqlite:wal --seed 7 --cases 2000 --format json")]
 pub struct HuntArgs {
     /// Where to hunt: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL;
@@ -75,6 +77,9 @@ pub struct HuntArgs {
     /// Do not ask the server who waits: no answer for this many milliseconds counts as blocked
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub silence: Option<Duration>,
+    /// The second target
+    #[command(flatten)]
+    pub second: SecondArgs,
     /// Passwords
     #[command(flatten)]
     pub login: LoginArgs,

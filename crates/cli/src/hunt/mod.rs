@@ -43,6 +43,7 @@ use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::login::Login;
 use crate::output::{complain, print, tell, text_options};
+use crate::second::Second;
 use crate::{leftovers, oracles, targets};
 
 /// If this many cases with several sessions give no conflict at all, something is wrong with the set-up.
@@ -62,8 +63,14 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
     };
     let login = arguments.login.read(&interrupt)?;
     let past = (campaign.as_ref(), seed);
-    let (hunt_targets, written, block) = open_targets(arguments, &login, past, &interrupt)?;
-    let (store, past) = open_store(arguments, campaign, seed, written)?;
+    let against = match (&arguments.second.against, past.0) {
+        (None, Some(campaign)) => campaign.against.clone(),
+        (named, _) => named.clone(),
+    };
+    let second = Second::open(against.as_deref(), &login)?;
+    let (hunt_targets, written, block) =
+        open_targets(arguments, &login, past, second.as_ref(), &interrupt)?;
+    let (store, past) = open_store(arguments, campaign, seed, written, second.as_ref())?;
     let options = HuntOptions {
         jobs: arguments.jobs(),
         block,
@@ -176,6 +183,7 @@ fn open_targets(
     arguments: &HuntArgs,
     login: &Login,
     (campaign, seed): (Option<&Campaign>, u64),
+    second: Option<&Second>,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Opened> {
     let names: Vec<String> = match campaign {
@@ -190,6 +198,7 @@ fn open_targets(
         let past = campaign.and_then(|campaign| campaign.targets.get(n));
         let (server_control, target) = HuntedServer::open(name, login)?;
         interrupt.attend(|| check_privileges(target.as_ref(), arguments.silence.is_none()))?;
+        second.map(|second| second.must_be_like(target.as_ref())).transpose()?;
         let info = target.info().clone();
         let levels = match past {
             Some(past) if arguments.level.is_empty() => past.levels.clone(),
@@ -208,6 +217,7 @@ fn open_targets(
         hunt_targets.push(HuntTarget {
             on: on.clone(),
             supervisor: Supervisor::new(target, Box::new(server_control)),
+            against: second.map(Second::shared),
             levels: levels.clone(),
             claims: Claims::for_target(&info),
             cases: Box::new(move |number| case(&recipe, seed, number)),
@@ -234,12 +244,17 @@ fn open_store(
     past: Option<Campaign>,
     seed: u64,
     targets: Vec<CampaignTarget>,
+    against: Option<&Second>,
 ) -> anyhow::Result<(Store, Past<Tally>)> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), seed);
     campaign.targets = targets;
+    campaign.against = against.map(|second| second.on.clone());
     campaign.oracles = match (&past, arguments.oracle.is_empty()) {
         (Some(past), true) => past.oracles.clone(),
-        _ => oracles::chosen(&arguments.oracle).iter().map(|o| o.name().to_owned()).collect(),
+        _ => {
+            let chosen = oracles::chosen(&arguments.oracle, against.is_some());
+            chosen.iter().map(|oracle| oracle.name().to_owned()).collect()
+        }
     };
     campaign.strict = arguments.strict || past.as_ref().is_some_and(|past| past.strict);
     campaign.cases = arguments.cases.or_else(|| past.as_ref().and_then(|past| past.cases));

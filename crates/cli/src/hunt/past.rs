@@ -26,6 +26,7 @@ pub fn resume(
     for (what, theirs, ours) in [
         ("--seed", past.seed.to_string(), now.seed.to_string()),
         ("--on", targets(past), targets(now)),
+        ("--against", against(past), against(now)),
         ("--level", levels(past), levels(now)),
         ("--oracle", past.oracles.join(" "), now.oracles.join(" ")),
         ("--strict", past.strict.to_string(), now.strict.to_string()),
@@ -42,6 +43,10 @@ pub fn resume(
 
 fn targets(campaign: &Campaign) -> String {
     join(campaign.targets.iter().map(|target| target.on.clone()))
+}
+
+fn against(campaign: &Campaign) -> String {
+    campaign.against.clone().unwrap_or_else(|| "nothing".to_owned())
 }
 
 fn servers(campaign: &Campaign) -> String {

@@ -11,6 +11,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_generate::case;
 use anchorite_hunt::Examiner;
+use anchorite_model::{Pair, Runner};
 use anchorite_report::RunResult;
 use anchorite_stage::{Asking, FreshTables, RunOptions};
 
@@ -19,6 +20,7 @@ use super::recipe::{self, WeightsFile};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::output::{print, text_options};
+use crate::second::Second;
 use crate::targets::{self, OpenTarget};
 use crate::{oracles, run};
 
@@ -26,6 +28,7 @@ use crate::{oracles, run};
 pub fn run(arguments: &HuntArgs, seed: u64, number: u64) -> anyhow::Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let login = arguments.login.read(&interrupt)?;
+    let second = Second::open(arguments.second.against.as_deref(), &login)?;
     let weights = arguments.weights.as_deref().map(WeightsFile::read).transpose()?;
     let default = [targets::DEFAULT.to_owned()];
     let on = if arguments.on.is_empty() { &default[..] } else { &arguments.on };
@@ -33,6 +36,7 @@ pub fn run(arguments: &HuntArgs, seed: u64, number: u64) -> anyhow::Result<ExitC
     for name in on {
         let open = OpenTarget::open(name, &login)?;
         let target = open.target.as_ref();
+        second.as_ref().map(|second| second.must_be_like(target)).transpose()?;
         let (recipe, _) = recipe::make(target, weights.as_ref(), &interrupt)?;
         let case = case(&recipe, seed, number);
         if arguments.format == Format::Text {
@@ -40,7 +44,9 @@ pub fn run(arguments: &HuntArgs, seed: u64, number: u64) -> anyhow::Result<ExitC
             print(&format!("{head}\n{}\n", case.to_text()));
         }
         let options = options(arguments, &interrupt);
-        results.extend(interrupt.attend(|| run_at_levels(arguments, target, &case, &options))?);
+        let judged =
+            interrupt.attend(|| run_at_levels(arguments, target, second.as_ref(), &case, &options));
+        results.extend(judged?);
     }
     print(&match arguments.format {
         Format::Text => anchorite_report::text(&results, &text_options()),
@@ -61,6 +67,7 @@ fn options(arguments: &HuntArgs, interrupt: &Interrupt) -> RunOptions {
 fn run_at_levels(
     arguments: &HuntArgs,
     target: &dyn Target,
+    second: Option<&Second>,
     case: &anchorite_model::Case,
     options: &RunOptions,
 ) -> anyhow::Result<Vec<RunResult>> {
@@ -68,14 +75,17 @@ fn run_at_levels(
         true => chosen(&[LevelChoice::All], target)?,
         false => chosen(&arguments.level, target)?,
     };
-    let oracles = oracles::chosen(&arguments.oracle);
+    let oracles = oracles::chosen(&arguments.oracle, second.is_some());
     let claims = Claims::for_target(target.info());
     let examiner = Examiner { claims, oracles: &oracles, strict: arguments.strict };
     let mut results = Vec::new();
     for level in levels {
-        let mut fresh = FreshTables { target, options: RunOptions { level, ..options.clone() } };
-        let examined = examiner.examine(&mut fresh, case, level)?;
-        results.push(run::judged(examined, &examiner));
+        let options = RunOptions { level, ..options.clone() };
+        let mut elsewhere = second.map(|second| second.fresh(options.clone()));
+        let mut here = FreshTables { target, options };
+        let elsewhere = elsewhere.as_mut().map(|fresh| fresh as &mut dyn Runner);
+        let tried = examiner.examine(&mut Pair { here: &mut here, elsewhere }, case, level)?;
+        results.push(run::judged(tried, &examiner));
     }
     Ok(results)
 }

@@ -24,6 +24,7 @@ use crate::levels::LevelChoice;
 use crate::login::LoginArgs;
 use crate::oracles::{self, OracleChoice};
 use crate::output::{self, complain};
+use crate::second::{Second, SecondArgs};
 use crate::targets;
 pub use task::judged;
 use task::{Done, RunTask};
@@ -75,6 +76,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "MS")]
     silence: Option<u64>,
     #[command(flatten)]
+    second: SecondArgs,
+    #[command(flatten)]
     login: LoginArgs,
 }
 
@@ -104,9 +107,11 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
         arguments.silence.map_or(Asking::Server, |ms| Asking::Silence(Duration::from_millis(ms)));
     let flag = Arc::clone(&interrupt.flag);
     let options = RunOptions { asking, interrupt: flag, ..RunOptions::default() };
-    let oracles = oracles::chosen(&arguments.oracle);
     let login = arguments.login.read(&interrupt)?;
-    let task = RunTask { arguments, scripts: &scripts, oracles, options, login, interrupt };
+    let second = Second::open(arguments.second.against.as_deref(), &login)?;
+    let oracles = oracles::chosen(&arguments.oracle, second.is_some());
+    let scripts = &scripts;
+    let task = RunTask { arguments, scripts, oracles, options, login, second, interrupt };
     if arguments.format == Format::Isolationtester {
         return task.run_specs();
     }

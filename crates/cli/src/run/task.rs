@@ -13,7 +13,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_hunt::{Examined, Examiner};
 use anchorite_judge::{Oracle, compare, observed, readable};
-use anchorite_model::{Case, Level};
+use anchorite_model::{Case, Level, Pair, Runner};
 use anchorite_report::{RunFailure, RunResult};
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 
@@ -24,6 +24,7 @@ use crate::interrupt::Interrupt;
 use crate::levels::chosen;
 use crate::login::Login;
 use crate::output::tell;
+use crate::second::Second;
 use crate::targets::OpenTarget;
 
 /// Up to this many skipped cases of a target are named one by one.
@@ -36,6 +37,7 @@ pub struct RunTask<'a> {
     pub oracles: Vec<&'static dyn Oracle>,
     pub options: RunOptions,
     pub login: Login,
+    pub second: Option<Second>,
     pub interrupt: Interrupt,
 }
 
@@ -64,6 +66,7 @@ impl RunTask<'_> {
         for on in &self.arguments.on {
             let open = OpenTarget::open(on, &self.login)?;
             let target = open.target.as_ref();
+            self.second.as_ref().map(|second| second.must_be_like(target)).transpose()?;
             let jobs = self.jobs(target, &cases)?;
             self.interrupt.attend(|| self.work(target, &jobs, cases.len() > 1, done))?;
         }
@@ -172,9 +175,12 @@ impl RunTask<'_> {
         let options = RunOptions { level: job.level, ..self.options.clone() };
         let claims = Claims::for_target(target.info());
         let examiner = Examiner { claims, oracles: &self.oracles, strict: self.arguments.strict };
-        let mut fresh = FreshTables { target, options };
-        let examined = examiner.examine(&mut fresh, job.case, job.level)?;
-        Ok(judged(examined, &examiner))
+        let mut elsewhere = self.second.as_ref().map(|second| second.fresh(options.clone()));
+        let mut here = FreshTables { target, options };
+        let elsewhere = elsewhere.as_mut().map(|fresh| fresh as &mut dyn Runner);
+        let mut runner = Pair { here: &mut here, elsewhere };
+        let tried = examiner.examine(&mut runner, job.case, job.level)?;
+        Ok(judged(tried, &examiner))
     }
 }
 

@@ -39,6 +39,7 @@ fn findings_folder(folder: &Path) -> String {
     }];
     let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
     let finding = Finding {
+        options: Vec::new(),
         fingerprint: "abc".to_owned(),
         title: String::new(),
         on: String::new(),

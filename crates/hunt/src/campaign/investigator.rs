@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anchorite_drivers::TargetError;
-use anchorite_model::Origin;
+use anchorite_model::{Origin, Pair, Runner};
 use anchorite_report::finding::pages;
-use anchorite_stage::{Arena, FreshTables, RunOptions, StageError};
+use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::{Filed, Store, Suspect};
 
+use super::arenas::Arenas;
 use super::loss::Evidence;
 use super::queue::Taken;
 use super::worker_state::WorkerState;
@@ -70,6 +71,13 @@ impl Campaign<'_> {
             let interrupt = Arc::clone(&worker_state.interrupt);
             let options = RunOptions { interrupt, ..self.options.run.clone() };
             let mut fresh = FreshTables { target: target.as_ref(), options: options.clone() };
+            let second = hunt_target.second();
+            let mut second_fresh =
+                second.map(|target| FreshTables { target, options: options.clone() });
+            let mut fresh = Pair {
+                here: &mut fresh,
+                elsewhere: second_fresh.as_mut().map(|fresh| fresh as &mut dyn Runner),
+            };
             let examiner = Examiner {
                 claims: hunt_target.claims,
                 oracles: &self.options.oracles,
@@ -83,13 +91,14 @@ impl Campaign<'_> {
                 signature: Some(suspect.signature.clone()),
                 origin,
                 on: &hunt_target.on,
+                against: hunt_target.against.as_ref().map(|second| second.on.as_str()),
             };
             let (effort, known) = (&self.options.effort, &self.options.known);
             let (name, target) = (hunt_target.on.as_str(), target.as_ref());
             let in_doubt = &|| hunt_target.supervisor.is_in_doubt(generation);
             let mut fresh = Alert { runner: &mut fresh, target: name, in_doubt };
-            let outcome = Arena::new(target, options).and_then(|mut fast| {
-                let mut fast = Alert { runner: &mut fast, target: name, in_doubt };
+            let outcome = Arenas::new(target, second, &options).and_then(|mut fast| {
+                let mut fast = Alert { runner: &mut fast.pair(), target: name, in_doubt };
                 investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, known)
             });
             match outcome {

@@ -4,12 +4,13 @@
 //! * `investigator`: confirms and reduces one suspect at a time while the workers go on. When they have ended, there
 //!   are as many investigators.
 //! * `queue`: what waits for the investigator.
-//! * `loss`: what happens when a server goes away.
+//! * `arenas`: where they run cases. `loss`: what happens when a server goes away.
 //! * `course`: the threads and the one that looks after them. `worker_state`: how to see and reach a thread from
 //!   outside.
 //!
 //! Assumption: a case is made from its number alone, so it does not matter who runs it.
 
+mod arenas;
 mod course;
 mod investigator;
 mod loss;
@@ -20,10 +21,11 @@ mod worker_state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anchorite_claims::Claims;
+use anchorite_drivers::Target;
 use anchorite_judge::Oracle;
 use anchorite_model::{Case, FindingLine, HuntPlace, HuntSummary, Level};
 use anchorite_reduce::known::KnownIssue;
@@ -46,12 +48,28 @@ pub struct HuntTarget<'a> {
     pub on: String,
     /// The target and who looks after it.
     pub supervisor: Supervisor,
+    /// The second target that runs are compared with, if there is one.
+    pub against: Option<SecondTarget>,
     /// The levels; `None` = the target's default.
     pub levels: Vec<Option<Level>>,
     /// What it promises.
     pub claims: &'a Claims,
     /// Makes the case of a number.
     pub cases: Box<dyn Fn(u64) -> Case + Send + Sync + 'a>,
+}
+
+/// A target that runs are compared with.
+pub struct SecondTarget {
+    /// As the command line named it, without its password.
+    pub on: String,
+    /// The target.
+    pub target: Arc<dyn Target>,
+}
+
+impl HuntTarget<'_> {
+    fn second(&self) -> Option<&dyn Target> {
+        self.against.as_ref().map(|second| second.target.as_ref())
+    }
 }
 
 /// How to hunt.

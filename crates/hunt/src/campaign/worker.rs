@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use anchorite_drivers::TargetError;
 use anchorite_model::{Case, ErrorClass};
 use anchorite_report::{RunResult, markdown};
-use anchorite_stage::{Arena, RunOptions, StageError};
+use anchorite_stage::{RunOptions, StageError};
 use anchorite_store::{Progress, Spot, Suspect};
 
+use super::arenas::Arenas;
 use super::loss::{Evidence, Next};
 use super::worker_state::WorkerState;
 use super::{Campaign, Place, Stop};
@@ -99,7 +100,7 @@ impl Campaign<'_> {
         let (target, generation) = hunt_target.supervisor.current();
         let interrupt = std::sync::Arc::clone(&worker_state.interrupt);
         let options = RunOptions { interrupt, terse: true, ..self.options.run.clone() };
-        let mut arena: Option<Arena<'_>> = None;
+        let mut arenas: Option<Arenas<'_>> = None;
         let examiner = Examiner {
             claims: hunt_target.claims,
             oracles: &self.options.oracles,
@@ -108,17 +109,19 @@ impl Campaign<'_> {
         while batch.next < end && !self.is_over() {
             if hunt_target.supervisor.is_in_doubt(generation) {
                 worker_state.rest();
-                drop(arena);
+                drop(arenas);
                 hunt_target.supervisor.settled();
                 return Ok(());
             }
             let spot = Spot { place: batch.place, number: batch.next };
             let case = (hunt_target.cases)(spot.number);
             worker_state.begin(place.hunt_target, spot, place.level, &case);
-            let tried = match &mut arena {
-                Some(arena) => examiner.examine(arena, &case, place.level),
-                None => Arena::new(target.as_ref(), options.clone())
-                    .and_then(|new| examiner.examine(arena.insert(new), &case, place.level)),
+            let second = hunt_target.second();
+            let tried = match &mut arenas {
+                Some(arenas) => examiner.examine(&mut arenas.pair(), &case, place.level),
+                None => Arenas::new(target.as_ref(), second, &options).and_then(|new| {
+                    examiner.examine(&mut arenas.insert(new).pair(), &case, place.level)
+                }),
             };
             match sort(tried) {
                 Attempt::Ran(tried) => {
@@ -137,7 +140,7 @@ impl Campaign<'_> {
                 Attempt::Lost(evidence) => {
                     *failures += 1;
                     // A server that was asked to end may be waiting for its clients to go.
-                    drop(arena);
+                    drop(arenas);
                     let next =
                         self.after_loss(worker_state, place, generation, evidence, *failures)?;
                     batch.tally.lost_connections += u64::from(next == Next::SameAgain);

@@ -14,30 +14,29 @@ use anchorite_model::{BlockingKnowledge, Ending, Level, Outcome, Run};
 use crate::oracles::Needs;
 use crate::oracles::final_state::transactions::{self, Transaction};
 
+/// The further runs that oracles prepared, by their names; `None` where the target refused a case.
+pub type Prepared = BTreeMap<&'static str, Vec<Option<Run>>>;
+
 /// A run, and what is known about it.
 pub struct Evidence<'a> {
     /// What happened.
     pub run: &'a Run,
     /// What the target promises.
     pub claims: &'a Claims,
-    prepared: BTreeMap<&'static str, Vec<Run>>,
+    prepared: Prepared,
     writes: OnceCell<Result<DocumentedWrites<'a>, String>>,
     transactions: OnceCell<Result<Vec<Transaction<'a>>, String>>,
 }
 
 impl<'a> Evidence<'a> {
     /// What is known of a run; `prepared` are the further runs that oracles wanted to see, by their names.
-    pub fn new(
-        run: &'a Run,
-        claims: &'a Claims,
-        prepared: BTreeMap<&'static str, Vec<Run>>,
-    ) -> Self {
+    pub fn new(run: &'a Run, claims: &'a Claims, prepared: Prepared) -> Self {
         let (writes, transactions) = (OnceCell::new(), OnceCell::new());
         Self { run, claims, prepared, writes, transactions }
     }
 
-    /// The further runs that an oracle wanted to see, in its order.
-    pub fn prepared(&self, oracle: &str) -> &[Run] {
+    /// The further runs that an oracle wanted to see, in its order; `None` where the target refused the case.
+    pub fn prepared(&self, oracle: &str) -> &[Option<Run>] {
         self.prepared.get(oracle).map_or(&[], Vec::as_slice)
     }
 

@@ -35,9 +35,14 @@ pub trait Oracle: Send + Sync {
     /// What must be promised of the level before this oracle can say anything.
     fn needs(&self) -> Needs;
 
+    /// Whether it judges only if it is asked for by its name, because it costs much; or if there is a second target.
+    fn is_optional(&self) -> bool {
+        false
+    }
+
     /// Further cases that it wants to see run where the judged run was made: variants of its case, or the same one
     /// again. They are run before anything is judged ([`Evidence::prepared`]). Most oracles want none.
-    fn prepare(&self, _run: &Run) -> Vec<Case> {
+    fn prepare(&self, _run: &Run, _has_second_target: bool) -> Vec<Case> {
         Vec::new()
     }
 

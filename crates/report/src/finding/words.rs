@@ -161,7 +161,13 @@ pub(crate) fn replay(finding: &Finding) -> String {
     // A documented exception is a finding only in the strict sense.
     let strict = if finding.signature.exception.is_some() { " --strict" } else { "" };
     let on = again(&finding.on, &finding.run.target);
-    format!("anchorite run reduced.case --on {on}{}{strict}", level_argument(finding))
+    let options = options(finding);
+    format!("anchorite run reduced.case --on {on}{}{options}{strict}", level_argument(finding))
+}
+
+/// What else the command needs.
+fn options(finding: &Finding) -> String {
+    finding.options.iter().map(|option| format!(" {option}")).collect()
 }
 
 fn level_argument(finding: &Finding) -> String {
@@ -186,7 +192,8 @@ pub(crate) fn hunt_again(finding: &Finding) -> Option<String> {
     let on = again(&finding.on, &finding.run.target);
     match finding.origin {
         Origin::Generated { seed, .. } => {
-            Some(format!("anchorite hunt --on {on}{} --seed {seed}", level_argument(finding)))
+            let (level, options) = (level_argument(finding), options(finding));
+            Some(format!("anchorite hunt --on {on}{level}{options} --seed {seed}"))
         }
         Origin::File(_) => None,
     }

@@ -84,6 +84,7 @@ pub fn missed_row() -> Finding {
     );
     let anomaly = "write-serializability (tx-WSS)".to_owned();
     Finding {
+        options: Vec::new(),
         fingerprint: "delete-update-3f2a91c0".to_owned(),
         title: String::new(),
         on: String::new(),

@@ -1,0 +1,28 @@
+//! Where cases run fast: kept tables on the target, and on the one that runs are compared with, if there is one.
+
+use anchorite_drivers::Target;
+use anchorite_model::{Pair, Runner};
+use anchorite_stage::{Arena, RunOptions, StageError};
+
+/// Kept tables on one target or two.
+pub(super) struct Arenas<'t> {
+    first: Arena<'t>,
+    second: Option<Arena<'t>>,
+}
+
+impl<'t> Arenas<'t> {
+    pub(super) fn new(
+        target: &'t dyn Target,
+        second: Option<&'t dyn Target>,
+        options: &RunOptions,
+    ) -> Result<Self, StageError> {
+        let second = second.map(|second| Arena::new(second, options.clone())).transpose()?;
+        Ok(Self { first: Arena::new(target, options.clone())?, second })
+    }
+
+    /// Both as one runner.
+    pub(super) fn pair(&mut self) -> Pair<'_> {
+        let elsewhere = self.second.as_mut().map(|second| second as &mut dyn Runner);
+        Pair { here: &mut self.first, elsewhere }
+    }
+}
