@@ -6,6 +6,7 @@
 //!
 //! What several oracles need to know of one run stands beside them, in [`crate::evidence`], and is found out once.
 
+pub mod differential;
 pub mod final_state;
 
 use std::fmt;
@@ -18,7 +19,7 @@ use crate::evidence::Evidence;
 use crate::laboratory::Laboratory;
 
 /// Every oracle that judges runs, in the order in which reports show them: one line each.
-pub static ALL: &[&dyn Oracle] = &[&final_state::FinalState];
+pub static ALL: &[&dyn Oracle] = &[&final_state::FinalState, &differential::Differential];
 
 /// A server that goes away is a violation too. A campaign judges that, because it has to ask the server's process and
 /// its log; the name is known here, like every other one.

@@ -18,13 +18,13 @@
 //! Assumption: a write depends on nothing but the database (no variables, no clock, no random numbers).
 //! Blind spot: reads below serializable; deviations that an order happens to explain.
 
-mod compare;
+pub(crate) mod compare;
 mod constraints;
 mod damage;
 mod locks;
 pub mod mechanism;
 mod orders;
-mod replay;
+pub(crate) mod replay;
 pub(crate) mod transactions;
 
 use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception, ReadPlace};
