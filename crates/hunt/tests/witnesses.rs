@@ -148,6 +148,7 @@ fn hunted(folder: &Path, other: &'static dyn Oracle) -> HuntSummary {
         recipe: serde_json::Value::Null,
     });
     let hunt_target = HuntTarget {
+        against: None,
         on: "sqlite".to_owned(),
         supervisor: Supervisor::new(target, Box::new(InProcess)),
         levels: vec![None],
@@ -183,6 +184,7 @@ fn what_another_oracle_said_in_an_earlier_release_is_found_again() {
     for (anomaly, is_found) in [(now.anomaly.as_str(), true), ("something else", false)] {
         let (oracle, anomaly) = ("all-in-one".to_owned(), anomaly.to_owned());
         let suspect = Suspicion {
+            against: None,
             case: &case,
             level: None,
             signature: Some(Signature { oracle, anomaly, exception: None }),
