@@ -2,13 +2,13 @@
 //!
 //! Idea: the same case, run where it should come to the same: on a second target (`--against`: another version, or
 //! other settings, of the same product), or on twin schemas of the same target, whose tables are stored otherwise
-//! ([`twins`]). Twice each: as the schedule says, and one transaction after the other. The other oracles ask the server
+//! (`twins`). Twice each: as the schedule says, and one transaction after the other. The other oracles ask the server
 //! what is right; if it is wrong without any concurrency, they do not notice. A twin does.
 //!
 //! Source: differential testing (McKeeman, 1998); for one server, the plans of a query (TQS, SIGMOD 2023) and of
 //! a database schema.
 //!
-//! What differs decides ([`sides`]): an answer that differs although everything before it was the same and nobody had
+//! What differs decides (`sides`): an answer that differs although everything before it was the same and nobody had
 //! waited is a violation of one side or the other. Where somebody waited, or was refused because of others, on one side
 //! only, everything after that may differ: then both runs are judged by their claims. If both are allowed, so is the
 //! difference. Different waits alone are never a violation.
