@@ -72,12 +72,9 @@ impl Campaign<'_> {
             let options = RunOptions { interrupt, ..self.options.run.clone() };
             let mut fresh = FreshTables { target: target.as_ref(), options: options.clone() };
             let second = hunt_target.second();
-            let mut second_fresh =
-                second.map(|target| FreshTables { target, options: options.clone() });
-            let mut fresh = Pair {
-                here: &mut fresh,
-                elsewhere: second_fresh.as_mut().map(|fresh| fresh as &mut dyn Runner),
-            };
+            let mut there = second.map(|target| FreshTables { target, options: options.clone() });
+            let elsewhere = there.as_mut().map(|fresh| fresh as &mut dyn Runner);
+            let mut fresh = Pair { here: &mut fresh, elsewhere };
             let examiner = Examiner {
                 claims: hunt_target.claims,
                 oracles: &self.options.oracles,
