@@ -131,12 +131,14 @@ impl Claims {
 
     /// Reads a claims file.
     pub fn load(path: &Path) -> Result<Self, ClaimsError> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ClaimsError::Unreadable {
-            file: file.clone(),
-            reason: error.to_string(),
-        })?;
+        let (file, text) = read(path)?;
         Self::parse(&file, &text)
+    }
+
+    /// The same, once for every manual that it names.
+    pub(crate) fn load_editions(path: &Path) -> Result<Vec<Self>, ClaimsError> {
+        let (file, text) = read(path)?;
+        Self::parse_editions(&file, &text)
     }
 
     /// What a level lacks, or states twice.
@@ -166,6 +168,15 @@ impl Claims {
                 format!("'{name}' has no claim, at some version, about {}", missing.join(", "))
             })
         })
+    }
+}
+
+/// The file's name in errors, and its text.
+fn read(path: &Path) -> Result<(String, String), ClaimsError> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((file, text)),
+        Err(error) => Err(ClaimsError::Unreadable { file, reason: error.to_string() }),
     }
 }
 

@@ -8,16 +8,16 @@
 //! Assumption: the vendor's page was understood correctly. Blind spot: behaviour that depends on settings that are
 //! neither a version nor a variant of the target, nor read back with a session's level.
 
+mod added;
 mod anomaly;
 mod file;
 mod source;
 mod version;
 mod writes;
 
-use std::sync::OnceLock;
-
 use anchorite_model::{Level, Product, TargetInfo};
 
+pub use added::add;
 pub use anomaly::{Anomaly, UnknownAnomaly};
 pub use source::ClaimsError;
 pub use version::{InvalidVersion, Version};
@@ -148,29 +148,19 @@ impl Claims {
     ///
     /// Never in a program that passed its tests: they read every built-in file.
     pub fn for_product(product: Product) -> &'static Self {
-        Self::editions_of(product).last().expect("every product has a file")
+        added::editions_of(product).last().expect("every product has a file")
     }
 
     /// The built-in claims with the pages of the target's own manual: that of its version, else the next one, because
     /// releases between two manuals are documented in the later; else the newest.
     pub fn for_target(target: &TargetInfo) -> &'static Self {
         let version = Version::of(target);
-        let mut editions = Self::editions_of(target.product);
-        let own = editions.find(|edition| {
+        let editions = added::editions_of(target.product);
+        let own = editions.into_iter().find(|edition| {
             let is_own = |manual: &Version| version.starts_with(manual) || version < *manual;
             edition.manual.as_ref().is_some_and(is_own)
         });
         own.unwrap_or_else(|| Self::for_product(target.product))
-    }
-
-    fn editions_of(product: Product) -> impl Iterator<Item = &'static Self> {
-        static EDITIONS: OnceLock<Vec<Claims>> = OnceLock::new();
-        let all = EDITIONS.get_or_init(|| {
-            let read =
-                |(name, text)| Self::parse_editions(name, text).expect("a built-in file is valid");
-            file::BUILT_IN.into_iter().flat_map(read).collect()
-        });
-        all.iter().filter(move |claims| claims.product == product)
     }
 
     /// The claims about a level.

@@ -20,6 +20,12 @@ pub enum ClaimsError {
         /// What is wrong and what was expected.
         reason: String,
     },
+    /// A descriptor names none.
+    #[error(
+        "the descriptor of {0} names no claims: expected claims = \"FILE.toml\", or the name of a product whose \
+         claims hold for it too"
+    )]
+    Missing(String),
     /// The file cannot be read.
     #[error("cannot read {file}: {reason}")]
     Unreadable {

@@ -18,9 +18,9 @@ impl Version {
     /// The version of a target; no numbers where its text has none.
     pub fn of(target: &TargetInfo) -> Self {
         let text = target.version.as_str();
-        let text = match target.product {
-            Product::Tidb => text.rsplit_once("TiDB-").map_or(text, |(_, own)| own),
-            Product::Mariadb => text.strip_prefix("5.5.5-").unwrap_or(text),
+        let behind = target.product.descriptor().version.behind.as_str();
+        let text = match text.rsplit_once(behind) {
+            Some((_, own)) if !behind.is_empty() => own,
             _ => text,
         };
         let start = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
@@ -34,11 +34,8 @@ impl Version {
 
     /// Whether this is one release of the product (`15.18`, `10.11.18`) and not a series of them (`15`, `10.11`).
     pub fn is_release(&self, product: Product) -> bool {
-        // PostgreSQL has had two numbers since version 10.
-        const POSTGRES_TWO_NUMBERS_SINCE: u64 = 10;
         let first = self.0.first().copied().unwrap_or_default();
-        let has_two = product == Product::Postgres && first >= POSTGRES_TWO_NUMBERS_SINCE;
-        self.0.len() >= if has_two { 2 } else { 3 }
+        self.0.len() >= product.descriptor().version.numbers_of_release(first)
     }
 
     fn significant(&self) -> &[u64] {
@@ -107,24 +104,39 @@ mod tests {
 
     #[test]
     fn the_numbers_are_found_in_what_servers_say() {
-        assert_eq!(version(Product::Mariadb, "10.11.19-MariaDB-deb12"), "10.11.19");
-        assert_eq!(version(Product::Mariadb, "5.5.5-10.11.19-MariaDB"), "10.11.19");
-        assert_eq!(version(Product::Mysql, "9.7.4"), "9.7.4");
-        assert_eq!(version(Product::Tidb, "8.0.11-TiDB-v8.5.1-12-gabc"), "8.5.1");
-        assert_eq!(version(Product::Tidb, "v8.5.1"), "8.5.1");
-        assert_eq!(version(Product::Cockroach, "CockroachDB CCL v22.2.6 (x86_64)"), "22.2.6");
-        assert_eq!(version(Product::Postgres, "15.19 (Debian 15.19-1)"), "15.19");
-        assert_eq!(version(Product::Postgres, "17beta1"), "17");
-        assert_eq!(version(Product::Sqlite, ""), "");
+        assert_eq!(version(Product::named("mariadb"), "10.11.19-MariaDB-deb12"), "10.11.19");
+        assert_eq!(version(Product::named("mariadb"), "5.5.5-10.11.19-MariaDB"), "10.11.19");
+        assert_eq!(version(Product::named("mysql"), "9.7.4"), "9.7.4");
+        assert_eq!(version(Product::named("tidb"), "8.0.11-TiDB-v8.5.1-12-gabc"), "8.5.1");
+        assert_eq!(version(Product::named("tidb"), "v8.5.1"), "8.5.1");
+        assert_eq!(
+            version(Product::named("cockroach"), "CockroachDB CCL v22.2.6 (x86_64)"),
+            "22.2.6"
+        );
+        assert_eq!(version(Product::named("postgres"), "15.19 (Debian 15.19-1)"), "15.19");
+        assert_eq!(version(Product::named("postgres"), "17beta1"), "17");
+        assert_eq!(version(Product::named("sqlite"), ""), "");
     }
 
     #[test]
     fn a_release_has_all_its_numbers() {
         let is_release = |product, text: &str| text.parse::<Version>().unwrap().is_release(product);
-        assert!(is_release(Product::Postgres, "15.18") && !is_release(Product::Postgres, "15"));
-        assert!(is_release(Product::Postgres, "9.6.24") && !is_release(Product::Postgres, "9.6"));
-        assert!(is_release(Product::Mariadb, "10.11.18") && !is_release(Product::Mariadb, "10.11"));
-        assert!(is_release(Product::Tidb, "8.5.0") && !is_release(Product::Tidb, "8.5"));
+        assert!(
+            is_release(Product::named("postgres"), "15.18")
+                && !is_release(Product::named("postgres"), "15")
+        );
+        assert!(
+            is_release(Product::named("postgres"), "9.6.24")
+                && !is_release(Product::named("postgres"), "9.6")
+        );
+        assert!(
+            is_release(Product::named("mariadb"), "10.11.18")
+                && !is_release(Product::named("mariadb"), "10.11")
+        );
+        assert!(
+            is_release(Product::named("tidb"), "8.5.0")
+                && !is_release(Product::named("tidb"), "8.5")
+        );
     }
 
     #[test]

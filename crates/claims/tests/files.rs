@@ -20,7 +20,7 @@ fn promise(target: &TargetInfo, level: Level, case: &str) -> Promise {
 
 #[test]
 fn every_product_has_a_file() {
-    for product in Product::ALL {
+    for product in Product::all() {
         let claims = Claims::for_product(product);
         assert_eq!(claims.product, product);
         assert!(claims.levels.iter().any(|level| level.offered), "{product}");
@@ -31,11 +31,11 @@ fn every_product_has_a_file() {
 #[test]
 fn the_serializable_levels_prevent_everything() {
     for (product, version) in [
-        (Product::Sqlite, "3.50.0"),
-        (Product::Mariadb, "10.11.19-MariaDB"),
-        (Product::Mysql, "9.7.4"),
-        (Product::Postgres, "15.19"),
-        (Product::Cockroach, "CockroachDB CCL v20.1.17"),
+        (Product::named("sqlite"), "3.50.0"),
+        (Product::named("mariadb"), "10.11.19-MariaDB"),
+        (Product::named("mysql"), "9.7.4"),
+        (Product::named("postgres"), "15.19"),
+        (Product::named("cockroach"), "CockroachDB CCL v20.1.17"),
     ] {
         for anomaly in Anomaly::ALL {
             let target = target(product, version, "");
@@ -47,23 +47,23 @@ fn the_serializable_levels_prevent_everything() {
 
 #[test]
 fn a_version_changes_what_is_claimed() {
-    let old = target(Product::Mariadb, "10.11.19-MariaDB-deb12", "");
-    let new = target(Product::Mariadb, "11.8.6-MariaDB", "");
+    let old = target(Product::named("mariadb"), "10.11.19-MariaDB-deb12", "");
+    let new = target(Product::named("mariadb"), "11.8.6-MariaDB", "");
     for case in ["P4", "PMP-write", "G-single-write-delete"] {
         assert_eq!(promise(&old, Level::RepeatableRead, case), Promise::Unspecified, "{case}");
         assert_eq!(promise(&new, Level::RepeatableRead, case), Promise::Prevented, "{case}");
     }
-    let before_read_committed = target(Product::Cockroach, "v22.2.6", "");
-    let with_read_committed = target(Product::Cockroach, "v24.1.0", "");
+    let before_read_committed = target(Product::named("cockroach"), "v22.2.6", "");
+    let with_read_committed = target(Product::named("cockroach"), "v24.1.0", "");
     assert_eq!(promise(&before_read_committed, Level::ReadCommitted, "P4"), Promise::Unspecified);
     assert_eq!(promise(&with_read_committed, Level::ReadCommitted, "P4"), Promise::Possible);
 }
 
 #[test]
 fn a_session_is_held_to_its_settings_and_not_to_the_version() {
-    let claims = Claims::for_product(Product::Mariadb);
+    let claims = Claims::for_product(Product::named("mariadb"));
     let said = |version, words| {
-        let target = target(Product::Mariadb, version, "");
+        let target = target(Product::named("mariadb"), version, "");
         claims.about_session(&target, Level::RepeatableRead, words, Anomaly::P4, "P4").promise
     };
     for version in ["10.11.19-MariaDB", "11.8.6-MariaDB"] {
@@ -75,7 +75,7 @@ fn a_session_is_held_to_its_settings_and_not_to_the_version() {
 
 #[test]
 fn a_case_differs_from_its_anomaly_where_the_vendor_says_so() {
-    let mysql = target(Product::Mysql, "9.7.4", "");
+    let mysql = target(Product::named("mysql"), "9.7.4", "");
     assert_eq!(promise(&mysql, Level::RepeatableRead, "PMP"), Promise::Prevented);
     assert_eq!(promise(&mysql, Level::RepeatableRead, "PMP-delete"), Promise::Prevented);
     assert_eq!(promise(&mysql, Level::RepeatableRead, "PMP-write"), Promise::Possible);
@@ -84,7 +84,7 @@ fn a_case_differs_from_its_anomaly_where_the_vendor_says_so() {
 
 #[test]
 fn one_level_can_be_another_ones_name() {
-    let postgres = target(Product::Postgres, "15.19", "");
+    let postgres = target(Product::named("postgres"), "15.19", "");
     for anomaly in Anomaly::ALL {
         let uncommitted = promise(&postgres, Level::ReadUncommitted, anomaly.name());
         assert_eq!(uncommitted, promise(&postgres, Level::ReadCommitted, anomaly.name()));
@@ -93,8 +93,8 @@ fn one_level_can_be_another_ones_name() {
 
 #[test]
 fn a_level_that_only_a_variant_has_is_silent_elsewhere() {
-    let shared = target(Product::Sqlite, "3.50.0", "shared-cache");
-    let plain = target(Product::Sqlite, "3.50.0", "wal");
+    let shared = target(Product::named("sqlite"), "3.50.0", "shared-cache");
+    let plain = target(Product::named("sqlite"), "3.50.0", "wal");
     assert_eq!(promise(&shared, Level::ReadUncommitted, "G1a"), Promise::Possible);
     assert_eq!(promise(&plain, Level::ReadUncommitted, "G1a"), Promise::Unspecified);
 }
@@ -201,15 +201,15 @@ fn a_missing_file_is_named() {
 #[test]
 fn the_pages_are_those_of_the_servers_own_manual() {
     for (product, version, page) in [
-        (Product::Postgres, "15.20 (Debian 15.20-0+deb12u1)", "postgresql.org/docs/15/"),
-        (Product::Postgres, "18.1", "postgresql.org/docs/18/"),
-        (Product::Postgres, "99.1", "postgresql.org/docs/18/"),
-        (Product::Mysql, "9.7.4", "refman/9.7/en/"),
-        (Product::Mysql, "9.3.0", "refman/9.7/en/"),
-        (Product::Mysql, "8.4.11", "refman/8.4/en/"),
-        (Product::Mysql, "8.1.0", "refman/8.4/en/"),
-        (Product::Mysql, "5.6.51", "refman/5.7/en/"),
-        (Product::Mariadb, "10.11.19-MariaDB", "mariadb.com/docs/"),
+        (Product::named("postgres"), "15.20 (Debian 15.20-0+deb12u1)", "postgresql.org/docs/15/"),
+        (Product::named("postgres"), "18.1", "postgresql.org/docs/18/"),
+        (Product::named("postgres"), "99.1", "postgresql.org/docs/18/"),
+        (Product::named("mysql"), "9.7.4", "refman/9.7/en/"),
+        (Product::named("mysql"), "9.3.0", "refman/9.7/en/"),
+        (Product::named("mysql"), "8.4.11", "refman/8.4/en/"),
+        (Product::named("mysql"), "8.1.0", "refman/8.4/en/"),
+        (Product::named("mysql"), "5.6.51", "refman/5.7/en/"),
+        (Product::named("mariadb"), "10.11.19-MariaDB", "mariadb.com/docs/"),
     ] {
         let claims = Claims::for_target(&target(product, version, ""));
         for level in &claims.levels {

@@ -2,6 +2,7 @@
 
 mod check;
 mod clean;
+mod descriptors;
 mod exit;
 mod export;
 mod files;
@@ -25,6 +26,7 @@ mod server_output;
 mod targets;
 mod versions;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -43,6 +45,9 @@ struct Cli {
     /// Print only results: no progress or remarks on standard error
     #[arg(long, global = true)]
     quiet: bool,
+    /// A product that is not built in, described by this file (repeatable); see docs/adding-a-dbms.md
+    #[arg(long = "descriptor", global = true, value_name = "FILE")]
+    descriptors: Vec<PathBuf>,
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
     color: Colour,
@@ -87,6 +92,9 @@ fn main() -> ExitCode {
     set_mode(OutputMode { quiet: cli.quiet, colour: cli.color });
     // A write beyond the file size limit (`ulimit -f`) must be an error, like a full disk, not end the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    if let Err(error) = descriptors::add(&cli.descriptors) {
+        return output::report(&error);
+    }
     let result = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),

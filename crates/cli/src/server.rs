@@ -133,7 +133,7 @@ pub fn ready(endpoint: &Endpoint) -> Result<String, String> {
     handshake::greets(endpoint)?;
     let url = endpoint.url();
     let target = open(&url).map_err(|error| error.to_string())?;
-    if endpoint.product == Product::Cockroach {
+    if endpoint.product.descriptor().driver == "cockroach" {
         let address = Address::parse(&url).map_err(|error| error.to_string())?;
         hurry_waiters(&address).map_err(|error| error.to_string())?;
     }
@@ -181,12 +181,7 @@ fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn how_to_connect(product: Product, url: &str, port: u16, folder: &Path) -> String {
-    let client = match product {
-        Product::Postgres => format!("psql -h 127.0.0.1 -p {port} -U postgres"),
-        Product::Cockroach => format!("psql -h 127.0.0.1 -p {port} -U root defaultdb"),
-        Product::Mariadb => format!("mariadb -h 127.0.0.1 -P {port} -u root"),
-        _ => format!("mysql -h 127.0.0.1 -P {port} -u root"),
-    };
+    let client = product.descriptor().connection.client.replace("{port}", &port.to_string());
     format!("target:  {url}\nclient:  {client}\nfolder:  {}\n", folder.display())
 }
 

@@ -43,7 +43,9 @@ impl OpenTarget {
     /// The PostgreSQL server behind the target: only there can a spec run by isolationtester's rules.
     pub fn postgres(&self) -> anyhow::Result<Postgres> {
         match &self.address {
-            Address::Server(endpoint) if self.target.info().product == Product::Postgres => {
+            Address::Server(endpoint)
+                if self.target.info().product.descriptor().driver == "postgres" =>
+            {
                 Ok(Postgres::connect(endpoint)?)
             }
             _ => {
@@ -59,6 +61,9 @@ pub fn open_running(
     text: &str,
     login: &Login,
 ) -> anyhow::Result<Option<(Box<dyn Target>, Address)>> {
-    let is_running = text.contains("://") || text.starts_with(Product::Sqlite.name());
+    let mut products = Product::all().into_iter();
+    let is_embedded = products
+        .any(|product| product.descriptor().is_embedded() && text.starts_with(product.name()));
+    let is_running = text.contains("://") || is_embedded;
     is_running.then(|| login.open(text)).transpose()
 }

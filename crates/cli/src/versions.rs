@@ -44,7 +44,8 @@ fn version(offer: &Offer) -> String {
 
 /// The products that are not available on this machine, each with what is missing.
 fn not_here(offers: &[Offer]) -> String {
-    let products = Product::ALL.into_iter().filter(|product| *product != Product::Sqlite);
+    let is_server = |product: &Product| !product.descriptor().is_embedded();
+    let products = Product::all().into_iter().filter(is_server);
     let is_had = |product: &Product| {
         offers.iter().any(|offer| offer.target.split('@').next() == Some(product.name()))
     };

@@ -8,6 +8,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use anchorite_model::Product;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::tls::Tls;
@@ -19,7 +20,7 @@ const RESERVED: &AsciiSet =
 /// A parsed target URL.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// `mysql`, `mariadb`, `tidb`, `postgres`, `cockroach`.
+    /// `mysql`, `postgres`: what descriptors list.
     pub scheme: String,
     /// Empty where the URL has none: the driver chooses its product's usual administrator.
     pub user: String,
@@ -33,6 +34,8 @@ pub struct Endpoint {
     pub database: String,
     /// Whether and how the connection is encrypted.
     pub tls: Tls,
+    /// The storage engine, where another one than the product's usual one is meant.
+    pub engine: Option<String>,
     /// The server's Unix socket, once it told of one. No part of a URL.
     pub socket: Option<PathBuf>,
 }
@@ -68,12 +71,17 @@ impl Endpoint {
             port,
             database: decode(database, "database")?,
             tls: Tls::default(),
+            engine: None,
             socket: None,
         };
         for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let name = decode(name, "name of a parameter")?;
-            endpoint.tls.set(&name, &decode(value, &name)?).map_err(BadUrl)?;
+            let value = decode(value, &name)?;
+            match name.as_str() {
+                "engine" => endpoint.engine = Some(value.to_lowercase()),
+                _ => endpoint.tls.set(&name, &value).map_err(BadUrl)?,
+            }
         }
         Ok(endpoint)
     }
@@ -83,16 +91,18 @@ impl Endpoint {
         self.password.as_deref().unwrap_or_default()
     }
 
+    /// The product that the scheme names; the server may be another one.
+    pub fn product(&self) -> Option<Product> {
+        Product::of_scheme(&self.scheme)
+    }
+
     /// Fills in what the URL leaves out with the product's usual values.
     pub fn fill_in(&mut self) {
-        let (user, port, database) = match self.scheme.as_str() {
-            "postgres" | "postgresql" => ("postgres", 5432, "postgres"),
-            "cockroach" | "cockroachdb" => ("root", 26257, "defaultdb"),
-            "tidb" => ("root", 4000, ""),
-            _ => ("root", 3306, ""),
-        };
-        self.port.get_or_insert(port);
-        for (part, usual) in [(&mut self.user, user), (&mut self.database, database)] {
+        let Some(product) = self.product() else { return };
+        let usual = &product.descriptor().connection;
+        self.port.get_or_insert(usual.port);
+        let parts = [(&mut self.user, &usual.user), (&mut self.database, &usual.database)];
+        for (part, usual) in parts {
             if part.is_empty() {
                 usual.clone_into(part);
             }
@@ -164,7 +174,8 @@ impl fmt::Display for Endpoint {
             write!(f, "/{}", encoded(&self.database))?;
         }
         let mut sign = '?';
-        for (name, value) in self.tls.parameters() {
+        let engine = self.engine.iter().map(|engine| ("engine", engine.clone()));
+        for (name, value) in engine.chain(self.tls.parameters()) {
             write!(f, "{sign}{name}={}", encoded(&value))?;
             sign = '&';
         }
@@ -201,6 +212,7 @@ mod tests {
             "mysql://ro%40ot@[::1]:3307/d%20b",
             "postgres://me@db.example:5432/app?sslmode=verify-full&sslrootcert=/etc/my%20ca.pem",
             "mariadb://db?sslmode=require&sslcert=a.pem&sslkey=b.pem",
+            "mariadb://root@db?engine=rocksdb&sslmode=require",
         ] {
             let endpoint = Endpoint::parse(url).unwrap();
             assert_eq!(endpoint.to_string(), url);

@@ -17,7 +17,6 @@ pub mod cockroach;
 pub mod endpoint;
 mod innodb;
 pub mod login;
-mod mariadb;
 mod mark;
 mod mysql;
 pub mod mysql_family;

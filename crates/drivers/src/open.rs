@@ -2,6 +2,7 @@
 
 use anchorite_model::Product;
 use anchorite_model::nearest::did_you_mean;
+use anchorite_model::product::listed;
 
 use crate::cockroach::Cockroach;
 use crate::endpoint::{BadUrl, Endpoint};
@@ -17,9 +18,8 @@ pub enum OpenError {
     BadUrl(#[from] BadUrl),
     /// It is a URL of something else.
     #[error(
-        "unknown target '{0}': expected sqlite, sqlite:wal, sqlite:shared-cache, or a URL that begins \
-         with mariadb://, mysql://, tidb://, postgres:// or cockroach://{hint}",
-        hint = hint(.0)
+        "unknown target '{0}': expected {embedded}, or a URL that begins with {schemes}{hint}",
+        embedded = embedded().join(", "), schemes = schemes(), hint = hint(.0)
     )]
     UnknownScheme(String),
     /// It could not be used.
@@ -60,8 +60,10 @@ impl Address {
                 return Ok(Box::new(sqlite.map_err(unknown)?));
             }
         };
-        Ok(match endpoint.scheme.as_str() {
-            "postgres" | "postgresql" => {
+        let unknown = || OpenError::UnknownScheme(endpoint.scheme.clone());
+        let product = endpoint.product().ok_or_else(unknown)?;
+        Ok(match product.descriptor().driver.as_str() {
+            "postgres" => {
                 let target = Postgres::connect(endpoint)?;
                 if target.is_cockroach() {
                     Box::new(Cockroach::connect(endpoint)?)
@@ -69,17 +71,37 @@ impl Address {
                     Box::new(target)
                 }
             }
-            "cockroach" | "cockroachdb" => Box::new(Cockroach::connect(endpoint)?),
-            "mysql" | "mariadb" | "tidb" => mysql_family::connect(endpoint)?,
-            other => return Err(OpenError::UnknownScheme(other.to_owned())),
+            "cockroach" => Box::new(Cockroach::connect(endpoint)?),
+            "mysql" => mysql_family::connect(endpoint)?,
+            _ => return Err(unknown()),
         })
     }
 }
 
 /// What an unknown scheme or engine was probably meant to be.
 fn hint(text: &str) -> String {
-    let products = Product::ALL.into_iter().map(Product::name);
-    did_you_mean(text, products.chain(["sqlite:wal", "sqlite:shared-cache"]))
+    let embedded = embedded();
+    let products: Vec<&str> = Product::all().into_iter().map(Product::name).collect();
+    did_you_mean(text, products.into_iter().chain(embedded.iter().map(String::as_str)))
+}
+
+/// The engines in this process, in all their variants.
+fn embedded() -> Vec<String> {
+    let products = Product::all().into_iter().filter(|product| product.descriptor().is_embedded());
+    let names = products.flat_map(|product| {
+        let variants = product.descriptor().variants.iter();
+        let variants = variants.map(move |variant| format!("{product}:{variant}"));
+        std::iter::once(product.to_string()).chain(variants)
+    });
+    names.collect()
+}
+
+/// What URLs begin with, in words.
+fn schemes() -> String {
+    let products = Product::all().into_iter();
+    let schemes = products.filter_map(|product| product.descriptor().schemes.first());
+    let schemes: Vec<String> = schemes.map(|scheme| format!("{scheme}://")).collect();
+    listed(schemes.iter().map(String::as_str))
 }
 
 fn sqlite_variant(text: &str) -> Option<&str> {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use anchorite_model::{DbError, Product, TargetInfo, Value};
+use anchorite_model::{DbError, TargetInfo, Value};
 
 use crate::endpoint::Endpoint;
 use crate::mark::{Kind, Marked};
@@ -25,10 +25,15 @@ const POSTGRES: &str = "SELECT 'schema', nspname, '' FROM pg_namespace \
 const COCKROACH: &str =
     "SELECT 'database', datname, '' FROM pg_database WHERE datname LIKE 'anchorite%'";
 
+/// Whether the databases are the schemas.
+fn is_cockroach(info: &TargetInfo) -> bool {
+    info.product.descriptor().driver == "cockroach"
+}
+
 /// All schemas and databases that carry our mark.
 pub(crate) fn list(endpoint: &Endpoint, info: &TargetInfo) -> Result<Vec<Marked>, TargetError> {
     let mut session = PgSession::new(dial(endpoint, &[])?);
-    let sql = if info.product == Product::Cockroach { COCKROACH } else { POSTGRES };
+    let sql = if is_cockroach(info) { COCKROACH } else { POSTGRES };
     let found = texts(&mut session, sql).map_err(|error| cannot(info, &error))?;
     let read = |row: &Vec<String>| {
         let [kind, name, comment] = &row[..] else { return None };
@@ -47,7 +52,7 @@ pub(crate) fn remove(
     let mut session = PgSession::new(dial(endpoint, &[])?);
     let done = match marked.kind {
         Kind::Schema => drop_schema(&mut session, &marked.name),
-        _ if info.product == Product::Cockroach => drop_cascading(&mut session, &marked.name),
+        _ if is_cockroach(info) => drop_cascading(&mut session, &marked.name),
         _ => drop_database(&mut session, &marked.name),
     };
     done.map_err(|error| cannot(info, &error))

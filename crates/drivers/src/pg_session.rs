@@ -6,10 +6,14 @@
 
 use std::os::fd::BorrowedFd;
 
-use anchorite_model::{Answer, DbError, ErrorClass, Notice, Rows};
+use anchorite_model::product::{ErrorClasses, ErrorSigns, Leaves};
+use anchorite_model::{Answer, DbError, Notice, Product, Rows};
 
 use crate::pg_wire::{PgConnection, PgItem, PgMessage, PgRows};
 use crate::{ConnectionId, Reply, Session};
+
+/// The product whose errors count where nothing else is said.
+const POSTGRES: &str = "postgres";
 
 /// A connection with the parts of the answer that have arrived so far.
 pub struct PgSession {
@@ -17,12 +21,19 @@ pub struct PgSession {
     id: ConnectionId,
     answer: Answer,
     error: Option<PgMessage>,
+    errors: &'static ErrorClasses,
 }
 
 impl PgSession {
-    /// Wraps an open connection.
+    /// Wraps an open connection to a server of PostgreSQL's kind.
     pub fn new(connection: PgConnection) -> Self {
-        Self { id: connection.pid, connection, answer: Answer::default(), error: None }
+        let errors = Product::named(POSTGRES).descriptor().errors();
+        Self { id: connection.pid, connection, answer: Answer::default(), error: None, errors }
+    }
+
+    /// The same with the errors of another product.
+    pub fn of(connection: PgConnection, product: Product) -> Self {
+        Self { errors: product.descriptor().errors(), ..Self::new(connection) }
     }
 
     /// Another id than the backend's process id, for servers that identify sessions differently.
@@ -45,16 +56,21 @@ impl PgSession {
         let answer = std::mem::take(&mut self.answer);
         match self.error.take() {
             None => Ok(Answer { in_transaction, ..answer }),
-            Some(error) => Err(DbError {
-                class: classify(&error.code),
-                code: error.code,
-                message: error.message,
-                severity: error.severity,
-                transaction_gone: true,
-                in_transaction,
-                notices: answer.notices,
-                results: answer.results,
-            }),
+            Some(error) => {
+                let PgMessage { code, message, severity, .. } = error;
+                let signs = ErrorSigns { code: &code, state: &code, message: &message, sql: "" };
+                let meaning = self.errors.meaning(&signs, |_| false);
+                Err(DbError {
+                    class: meaning.class,
+                    code,
+                    message,
+                    severity,
+                    transaction_gone: meaning.leaves != Leaves::Statement,
+                    in_transaction,
+                    notices: answer.notices,
+                    results: answer.results,
+                })
+            }
         }
     }
 }
@@ -138,19 +154,6 @@ fn affected_by(tag: &str) -> Option<u64> {
     }
 }
 
-/// The class of an SQLSTATE (PostgreSQL manual, appendix A).
-pub fn classify(sqlstate: &str) -> ErrorClass {
-    match sqlstate {
-        "40P01" => ErrorClass::Deadlock,
-        "40001" | "40003" => ErrorClass::Serialization,
-        "55P03" => ErrorClass::LockTimeout,
-        "57P01" | "57P02" | "57P03" | "57P05" => ErrorClass::ConnectionLost,
-        _ if sqlstate.starts_with("08") => ErrorClass::ConnectionLost,
-        _ if sqlstate.starts_with("23") => ErrorClass::Constraint,
-        _ => ErrorClass::Other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,15 +164,5 @@ mod tests {
         assert_eq!(affected_by("UPDATE 0"), Some(0));
         assert_eq!(affected_by("SELECT 3"), None);
         assert_eq!(affected_by("CREATE TABLE"), None);
-    }
-
-    #[test]
-    fn sqlstates_have_classes() {
-        assert_eq!(classify("40P01"), ErrorClass::Deadlock);
-        assert_eq!(classify("40001"), ErrorClass::Serialization);
-        assert_eq!(classify("55P03"), ErrorClass::LockTimeout);
-        assert_eq!(classify("23505"), ErrorClass::Constraint);
-        assert_eq!(classify("25P02"), ErrorClass::Other);
-        assert_eq!(classify("57P01"), ErrorClass::ConnectionLost);
     }
 }

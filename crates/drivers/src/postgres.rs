@@ -37,18 +37,22 @@ const TIMER_SLACK: Duration = Duration::from_millis(5);
 /// Well below the share of a page (8 kB) at which the server begins to tidy it in the middle of a case.
 const WORN_AFTER_BYTES: usize = 5_000;
 
+/// The driver's name in descriptors, and the product that it is written for.
+const POSTGRES: &str = "postgres";
+
+/// The question for a session's level where the descriptor has none.
+pub const LEVEL: &str = "SHOW transaction_isolation";
+
 /// Who waits for whom: all connections of the case, and those with an unanswered statement.
 const WAITS: &str = "SELECT p, pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p), \
                      pg_isolation_test_session_is_blocked(p, $1) FROM unnest($2::int[]) p";
-
-const LEVELS: [Level; 4] =
-    [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
 
 /// A PostgreSQL server.
 #[derive(Debug)]
 pub struct Postgres {
     endpoint: Endpoint,
     info: TargetInfo,
+    levels: Vec<Level>,
     is_cockroach: bool,
 }
 
@@ -61,7 +65,10 @@ impl Postgres {
         endpoint.tls.settle(connection.is_encrypted());
         let is_cockroach = connection.is_cockroach;
         let version = connection.server_version.clone();
-        let info = TargetInfo { product: Product::Postgres, version, variant: String::new() };
+        let product = endpoint.product().filter(|product| product.descriptor().driver == POSTGRES);
+        let product = product.unwrap_or_else(|| Product::named(POSTGRES));
+        let levels = product.descriptor().levels.level.iter().map(|level| level.name).collect();
+        let info = TargetInfo { product, version, variant: String::new() };
         if !is_cockroach {
             let port = endpoint.port.unwrap_or_default();
             endpoint = come_closer(
@@ -71,7 +78,7 @@ impl Postgres {
                 |nearer| introduce(dial(nearer, &[]).ok()?),
             );
         }
-        Ok(Self { endpoint, info, is_cockroach })
+        Ok(Self { endpoint, info, levels, is_cockroach })
     }
 
     /// Whether it is CockroachDB that answers here, whatever the URL says.
@@ -112,7 +119,7 @@ impl Target for Postgres {
     }
 
     fn levels(&self) -> &[Level] {
-        &LEVELS
+        &self.levels
     }
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
@@ -120,7 +127,12 @@ impl Target for Postgres {
         let _unheeded = heed(None);
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
         let name = Mark::next().to_string();
-        let schema = PgSchema { endpoint: self.endpoint.clone(), info: self.info.clone(), name };
+        let schema = PgSchema {
+            endpoint: self.endpoint.clone(),
+            info: self.info.clone(),
+            levels: self.levels.clone(),
+            name,
+        };
         let create = format!("CREATE SCHEMA {}", schema.name);
         execute(&mut admin, &create, HOUSEKEEPING_LIMIT).map_err(|error| {
             TargetError::cannot_create(&self.info, "CREATE SCHEMA", error.message)
@@ -144,6 +156,7 @@ impl Target for Postgres {
 struct PgSchema {
     endpoint: Endpoint,
     info: TargetInfo,
+    levels: Vec<Level>,
     name: String,
 }
 
@@ -165,26 +178,26 @@ impl Schema for PgSchema {
 
     fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
         let application = format!("anchorite/{}", options.name);
-        let mut session =
-            PgSession::new(dial(&self.endpoint, &[("application_name", &application)])?);
-        let limit_ms = options.lock_wait.as_millis();
-        self.set(
-            &mut session,
-            &format!("SET search_path TO {}; SET lock_timeout = {limit_ms}", self.name),
-        )?;
+        let connection = dial(&self.endpoint, &[("application_name", &application)])?;
+        let mut session = PgSession::of(connection, self.info.product);
+        let descriptor = self.info.product.descriptor();
+        let limit_ms = options.lock_wait.as_millis().to_string();
+        let prepare = descriptor.session.prepare.iter();
+        let prepare = prepare.map(|sql| format!("; {}", sql.replace("{milliseconds}", &limit_ms)));
+        let prepare: String = prepare.collect();
+        self.set(&mut session, &format!("SET search_path TO {}{prepare}", self.name))?;
         shorten_deadlock_timeout(&mut session);
         if let Some(level) = options.level {
-            if !LEVELS.contains(&level) {
-                return Err(TargetError::unsupported(&self.info, level, &LEVELS));
+            if !self.levels.contains(&level) {
+                return Err(TargetError::unsupported(&self.info, level, &self.levels));
             }
-            let sql = level.sql();
-            self.set(
-                &mut session,
-                &format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {sql}"),
-            )?;
+            for sql in descriptor.levels.set(level) {
+                self.set(&mut session, sql)?;
+            }
         }
-        let level_read_back = read_back(&mut session, "SHOW transaction_isolation")
-            .map_err(|error| self.cannot_prepare(&error))?;
+        let question = descriptor.levels.read_back.first().map_or(LEVEL, String::as_str);
+        let level_read_back =
+            read_back(&mut session, question).map_err(|error| self.cannot_prepare(&error))?;
         if let Some(asked) = options.level
             && level_read_back.parse() != Ok(asked)
         {
@@ -220,7 +233,7 @@ impl Schema for PgSchema {
     }
 
     fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
-        settings::read(Product::Postgres, session, limit)
+        settings::read(self.info.product, session, limit)
     }
 
     fn quote(&self, name: &str) -> String {

@@ -35,7 +35,7 @@ mod write;
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Header, Product, Statement};
 
-pub use feature::{FEATURES, Feature, known_support, learn};
+pub use feature::{FEATURES, Feature, known_support, learn, unknown_feature};
 pub use support::Support;
 pub use weights::{Weights, WeightsError};
 
@@ -103,7 +103,7 @@ impl<'r> Grammar<'r> {
     fn of(recipe: &'r Recipe) -> Self {
         Self {
             product: recipe.product,
-            dialect: Dialect::of(recipe.product),
+            dialect: recipe.product.dialect(),
             support: &recipe.support,
             weights: &recipe.weights,
         }

@@ -118,7 +118,7 @@ impl Value {
             Self::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
             Self::Bytes(bytes) => {
                 let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                match Dialect::of(product) {
+                match product.dialect() {
                     Dialect::Postgres => format!("'\\x{digits}'"),
                     Dialect::Mysql | Dialect::Sqlite => format!("x'{digits}'"),
                 }
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn constants_are_written_in_the_product_s_way() {
         let written = |value: Value, product| value.sql(product);
-        assert_eq!(written(Value::Quarters(-6), Product::Mysql), "-1.50");
-        assert_eq!(written(Value::Quarters(-1), Product::Mysql), "-0.25");
-        assert_eq!(written(Value::Bytes(&[1, 255]), Product::Postgres), "'\\x01ff'");
-        assert_eq!(written(Value::Bytes(&[1, 255]), Product::Sqlite), "x'01ff'");
-        assert_eq!(written(Value::Null, Product::Tidb), "NULL");
+        assert_eq!(written(Value::Quarters(-6), Product::named("mysql")), "-1.50");
+        assert_eq!(written(Value::Quarters(-1), Product::named("mysql")), "-0.25");
+        assert_eq!(written(Value::Bytes(&[1, 255]), Product::named("postgres")), "'\\x01ff'");
+        assert_eq!(written(Value::Bytes(&[1, 255]), Product::named("sqlite")), "x'01ff'");
+        assert_eq!(written(Value::Null, Product::named("tidb")), "NULL");
     }
 }

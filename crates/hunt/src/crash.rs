@@ -180,8 +180,11 @@ mod tests {
 
     #[test]
     fn a_fingerprint_is_made_of_words_and_not_of_numbers() {
-        let target =
-            TargetInfo { product: Product::Mysql, version: String::new(), variant: String::new() };
+        let target = TargetInfo {
+            product: Product::named("mysql"),
+            version: String::new(),
+            variant: String::new(),
+        };
         let log = |n: u32| format!("start\n{n} [ERROR] mysqld got signal {n} ;\nbye {n}\n");
         let of = |log: &str| fingerprint(&target, &telling_line(log).unwrap());
         assert_eq!(of(&log(6)), of(&log(11)));

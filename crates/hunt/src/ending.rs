@@ -11,7 +11,7 @@
 //! out of memory because of SQL is taken for one that was stopped.
 
 use anchorite_drivers::Trace;
-use anchorite_model::{Product, TargetInfo};
+use anchorite_model::TargetInfo;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,14 +160,12 @@ fn stopped(how: &str) -> Cause {
 /// Whether such a server tells its clients when it is shut down. Measured: PostgreSQL 15 and MySQL 9.7 do, MariaDB
 /// 10.11 closes the connections without a word. MySQL: since 8.0.24, by its release notes.
 pub fn announces_shutdown(target: &TargetInfo) -> bool {
-    let is_old = |numbers: &[u32]| numbers < &[8, 0, 24];
-    let numbers = target.version.split(|c: char| !c.is_ascii_digit());
-    let numbers: Vec<u32> = numbers.map_while(|number| number.parse().ok()).take(3).collect();
-    match target.product {
-        Product::Postgres | Product::Cockroach => true,
-        Product::Mysql => !is_old(&numbers),
-        Product::Mariadb | Product::Tidb | Product::Sqlite => false,
-    }
+    let numbers = |text: &str| -> Vec<u32> {
+        let numbers = text.split(|c: char| !c.is_ascii_digit());
+        numbers.map_while(|number| number.parse().ok()).take(3).collect()
+    };
+    let since = target.product.descriptor().version.announces_shutdown.as_deref();
+    since.is_some_and(|since| numbers(&target.version) >= numbers(since))
 }
 
 /// Whether a client was told that a part of the server has crashed.
@@ -201,6 +199,8 @@ fn signal_name(signal: i32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use anchorite_model::Product;
+
     use super::*;
 
     #[test]
@@ -242,12 +242,12 @@ mod tests {
     #[test]
     fn who_tells_its_clients_depends_on_product_and_version() {
         for (product, version, announces) in [
-            (Product::Mysql, "8.0.24", true),
-            (Product::Mysql, "9.7.4-2", true),
-            (Product::Mysql, "8.0.23", false),
-            (Product::Mysql, "5.6.24", false),
-            (Product::Mariadb, "10.11.18-MariaDB", false),
-            (Product::Postgres, "15.18", true),
+            (Product::named("mysql"), "8.0.24", true),
+            (Product::named("mysql"), "9.7.4-2", true),
+            (Product::named("mysql"), "8.0.23", false),
+            (Product::named("mysql"), "5.6.24", false),
+            (Product::named("mariadb"), "10.11.18-MariaDB", false),
+            (Product::named("postgres"), "15.18", true),
         ] {
             let (version, variant) = (version.to_owned(), String::new());
             let target = TargetInfo { product, version, variant };

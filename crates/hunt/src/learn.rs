@@ -28,10 +28,6 @@ pub struct Learnt {
     pub forbidden: Vec<&'static str>,
 }
 
-/// What servers answer to an account that may not: MySQL's and MariaDB's numbers for databases, tables, columns,
-/// global privileges and routines, and the SQLSTATE of PostgreSQL and CockroachDB.
-const FORBIDDEN: [&str; 6] = ["1044", "1142", "1143", "1227", "1370", "42501"];
-
 /// What a probe says about its option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
@@ -74,8 +70,9 @@ fn ask(runner: &mut dyn Runner, case: &Case) -> Result<Said, StageError> {
 }
 
 fn is_forbidden(run: &Run) -> bool {
+    let codes = &run.target.product.descriptor().forbidden;
     run.events.iter().any(|event| match &event.outcome {
-        Outcome::Error(error) => FORBIDDEN.contains(&error.code.as_str()),
+        Outcome::Error(error) => codes.contains(&error.code),
         _ => false,
     })
 }

@@ -87,9 +87,9 @@ fn serial_states(arena: &mut Arena<'_>, run: &Run) -> BTreeSet<Tables> {
 fn the_oracle_agrees_with_brute_force_over_all_serial_orders() {
     let target = open("sqlite").expect("SQLite is always there");
     let mut arena = Arena::new(target.as_ref(), RunOptions::default()).expect("it can be used");
-    let claims = Claims::for_product(Product::Sqlite);
+    let claims = Claims::for_product(Product::named("sqlite"));
     let examiner = Examiner { claims, oracles: oracles::ALL, strict: false };
-    let recipe = Recipe::new(Product::Sqlite);
+    let recipe = Recipe::new(Product::named("sqlite"));
     let (mut honest, mut broken) = (0, 0);
     for number in 0..400 {
         let case = anchorite_generate::case(&recipe, 5, number);

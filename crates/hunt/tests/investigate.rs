@@ -97,14 +97,14 @@ fn a_deadlock_of_sqlite_becomes_small() {
                 matches!(&event.outcome, Outcome::Error(error) if error.class == ErrorClass::Other)
             })
     };
-    let reduced = reduced(&mut runner, Product::Sqlite, text, interesting);
+    let reduced = reduced(&mut runner, Product::named("sqlite"), text, interesting);
     insta::assert_snapshot!(format!("{} questions\n\n{}", reduced.questions, reduced.case));
     assert!(statements(&reduced.case) <= 9);
 }
 
 #[test]
 fn a_blown_up_case_becomes_small_again() {
-    for target in servers(&[Product::Mariadb, Product::Mysql]) {
+    for target in servers(&[Product::named("mariadb"), Product::named("mysql")]) {
         let start = Instant::now();
         let mut arena = Arena::new(target.as_ref(), RunOptions::default()).expect("an arena");
         let product = target.info().product;
@@ -123,7 +123,7 @@ fn a_blown_up_case_becomes_small_again() {
 
 #[test]
 fn an_investigation_ends_with_a_known_issue() {
-    for target in servers(&[Product::Mariadb, Product::Mysql]) {
+    for target in servers(&[Product::named("mariadb"), Product::named("mysql")]) {
         let case = Case::parse("blown-up", BLOWN_UP).expect("a case");
         let claims = Claims::for_target(target.info());
         let examiner = Examiner { claims, oracles: oracles::ALL, strict: false };

@@ -106,13 +106,13 @@ fn hunt_in(folder: &Path) -> HuntSummary {
             (store, Past { progress: Vec::new(), suspects: Vec::new() })
         }
     };
-    let recipe = Recipe::new(Product::Sqlite);
+    let recipe = Recipe::new(Product::named("sqlite"));
     let hunt_target = HuntTarget {
         against: None,
         on: "sqlite".to_owned(),
         supervisor: Supervisor::new(target(), Box::new(InProcess)),
         levels: vec![None],
-        claims: Claims::for_product(Product::Sqlite),
+        claims: Claims::for_product(Product::named("sqlite")),
         cases: Box::new(move |number| case(&recipe, 7, number)),
     };
     // Little effort: this is about what is kept, not about how small it becomes.

@@ -82,7 +82,7 @@ fn play(story: Story, is_ours: bool, time: Option<Duration>) -> Outcome {
         on: "mortal".to_owned(),
         supervisor: Supervisor::new(target, Box::new(doctor)),
         levels: vec![None],
-        claims: Claims::for_product(Product::Sqlite),
+        claims: Claims::for_product(Product::named("sqlite")),
         cases: Box::new(move |number| case(number, has_deadly && number == GUILTY)),
     };
     let interrupt = Arc::new(AtomicBool::new(false));

@@ -152,7 +152,7 @@ fn hunted(folder: &Path, other: &'static dyn Oracle) -> HuntSummary {
         on: "sqlite".to_owned(),
         supervisor: Supervisor::new(target, Box::new(InProcess)),
         levels: vec![None],
-        claims: Claims::for_product(Product::Sqlite),
+        claims: Claims::for_product(Product::named("sqlite")),
         cases: Box::new(move |_| planted.clone()),
     };
     let options = HuntOptions {
@@ -175,7 +175,7 @@ fn hunted(folder: &Path, other: &'static dyn Oracle) -> HuntSummary {
 fn what_another_oracle_said_in_an_earlier_release_is_found_again() {
     let case = planted();
     let target = target();
-    let claims = Claims::for_product(Product::Sqlite);
+    let claims = Claims::for_product(Product::named("sqlite"));
     let oracles = [oracles::named(FIRST).expect("it is registered")];
     let examiner = Examiner { claims, oracles: &oracles, strict: false };
     let mut fresh = FreshTables { target: target.as_ref(), options: RunOptions::default() };

@@ -213,12 +213,12 @@ mod tests {
                  here on 15.21: pass",
             ),
         ] {
-            let here = target(Product::Postgres, version);
+            let here = target(Product::named("postgres"), version);
             for shows in [true, false] {
                 assert_eq!(said(&lines, &here, judgement, shows), expected, "{version}");
             }
         }
-        assert_eq!(said(&lines, &target(Product::Mysql, "9.7.4"), &pass, true), "nothing");
+        assert_eq!(said(&lines, &target(Product::named("mysql"), "9.7.4"), &pass, true), "nothing");
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         ];
         let allowed =
             judged(Verdict::Allowed { exception: "no-gap-locks".to_owned(), because: Vec::new() });
-        let tidb = target(Product::Tidb, "8.5.9");
+        let tidb = target(Product::named("tidb"), "8.5.9");
         assert_eq!(
             said(&line, &tidb, &allowed, true),
             "as expected: final-state allowed no-gap-locks, as expected"
@@ -242,12 +242,12 @@ mod tests {
             said(&line, &tidb, &judged(Verdict::Pass), false),
             "other version: expected final-state allowed no-gap-locks where it shows; here on 8.5.9 it does not: pass"
         );
-        let old = target(Product::Mariadb, "10.11.18-MariaDB");
+        let old = target(Product::named("mariadb"), "10.11.18-MariaDB");
         assert_eq!(
             said(&line, &old, &judged(Verdict::Pass), true),
             "as expected: final-state pass, as expected"
         );
-        let new = target(Product::Mariadb, "11.8.6-MariaDB");
+        let new = target(Product::named("mariadb"), "11.8.6-MariaDB");
         assert_eq!(said(&line, &new, &violation(), true), "nothing");
     }
 
@@ -255,13 +255,13 @@ mod tests {
     fn a_false_alarm_is_one_on_every_release() {
         let lines = ["final-state no-violation", "final-state pass on mysql 9.7.4"];
         let undecided = judged(Verdict::Undecided { reason: String::new() });
-        let new = target(Product::Mysql, "9.7.9");
+        let new = target(Product::named("mysql"), "9.7.9");
         let fine = "as expected: final-state no-violation, as expected";
         assert_eq!(said(&lines, &new, &judged(Verdict::Pass), true), fine);
         assert_eq!(said(&lines, &new, &undecided, true), fine);
         let alarm = "differs: expected final-state no-violation, got violation";
         assert_eq!(said(&lines, &new, &violation(), true), alarm);
-        let measured = target(Product::Mysql, "9.7.4");
+        let measured = target(Product::named("mysql"), "9.7.4");
         let differs = "differs: expected final-state pass, got undecided";
         assert_eq!(said(&lines, &measured, &undecided, true), differs);
     }

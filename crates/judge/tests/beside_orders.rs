@@ -91,12 +91,12 @@ fn a_key_may_be_refused_that_was_taken_when_the_transaction_began() {
          /* t1 */ ROLLBACK;\n",
     );
     let mut run = run(&case).expect("SQLite answers");
-    run.target.product = Product::Cockroach;
+    run.target.product = Product::named("cockroach");
     run.sessions.iter_mut().for_each(|session| session.level = Some(Level::Serializable));
     run.events[2].outcome = error(ErrorClass::Constraint, "23505");
     assert_eq!(verdict(&run), Verdict::Pass, "t1, then t2 explains it");
     // There a statement sees what was committed before it began.
-    run.target.product = Product::Postgres;
+    run.target.product = Product::named("postgres");
     run.sessions.iter_mut().for_each(|session| session.level = Some(Level::ReadCommitted));
     assert_eq!(anomaly(&verdict(&run)), Some(REFUSED), "{:?}", verdict(&run));
 }
@@ -112,7 +112,7 @@ fn a_row_that_a_locking_read_returned_must_not_change_before_its_end() {
          /* t2 */ UPDATE t SET b = 1 WHERE a = 1;\n",
     );
     let mut run = run(&case).expect("SQLite answers");
-    run.target.product = Product::Postgres;
+    run.target.product = Product::named("postgres");
     run.sessions.iter_mut().for_each(|session| session.level = Some(Level::ReadCommitted));
     "SELECT * FROM t WHERE a = 1 FOR UPDATE".clone_into(&mut run.events[1].sql);
     assert_eq!(verdict(&run), Verdict::Pass, "the lock ended before the write began");

@@ -97,7 +97,7 @@ fn the_built_in_probe_is_the_folder_in_the_order_of_the_table() {
 #[test]
 fn the_claims_speak_only_of_cases_that_exist() {
     let cases = read_cases(&cases_folder("probe"));
-    for product in Product::ALL {
+    for product in Product::all() {
         let levels = &Claims::for_product(product).levels;
         for subject in levels.iter().flat_map(|level| &level.claims).flat_map(|c| &c.subjects) {
             if let Subject::Case(name) = subject {

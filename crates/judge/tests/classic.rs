@@ -271,7 +271,9 @@ fn run_of(sample: &Sample, product: Product) -> Run {
 #[test]
 fn rows_prove_these_names_and_no_others() {
     for sample in SAMPLES {
-        for product in [Product::Postgres, Product::Mysql, Product::Sqlite] {
+        for product in
+            [Product::named("postgres"), Product::named("mysql"), Product::named("sqlite")]
+        {
             let run = run_of(sample, product);
             let told = observed(&run, Claims::for_target(&run.target));
             let named: Vec<&str> = told.iter().map(|observed| observed.anomaly.name()).collect();
@@ -282,7 +284,7 @@ fn rows_prove_these_names_and_no_others() {
 
 #[test]
 fn the_promise_and_the_proof_stand_beside_the_name() {
-    let run = run_of(&SAMPLES[0], Product::Postgres);
+    let run = run_of(&SAMPLES[0], Product::named("postgres"));
     let told = observed(&run, Claims::for_target(&run.target));
     assert_eq!(told[0].promise, Promise::Possible);
     assert!(told[0].url.as_ref().is_some_and(|url| url.starts_with("https://")));
@@ -292,7 +294,7 @@ fn the_promise_and_the_proof_stand_beside_the_name() {
     ];
     assert_eq!(told[0].because, expected);
     // A write that is promised less than a query is held to its own promise.
-    let run = run_of(&SAMPLES[12], Product::Mysql);
+    let run = run_of(&SAMPLES[12], Product::named("mysql"));
     let because = &observed(&run, Claims::for_target(&run.target))[0].because;
     assert_eq!(
         because[0],

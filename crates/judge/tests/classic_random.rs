@@ -158,7 +158,7 @@ fn what_is_named_is_no_serial_execution() {
         ["sqlite", "sqlite:wal", "sqlite:shared-cache"].into_iter().chain(urls.split_whitespace())
     {
         let target = open(text).unwrap_or_else(|error| panic!("{error}"));
-        let is_embedded = target.info().product == Product::Sqlite;
+        let is_embedded = target.info().product == Product::named("sqlite");
         let few = if is_embedded { FEW * 5 } else { FEW };
         for level in target.levels() {
             let (mut named, mut unnamed) = (0, 0);

@@ -48,7 +48,7 @@ fn the_very_release_that_was_measured_must_do_it_again() {
     use Agreement::{AsExpected, Differs};
     for version in ["15.18", "15.18 (Debian 15.18-0+deb12u1)"] {
         assert_eq!(
-            about(Product::Postgres, version, Level::Serializable),
+            about(Product::named("postgres"), version, Level::Serializable),
             [
                 said(AsExpected, "shows, as measured on 15.18"),
                 said(Differs, "measured on 15.18: shows; here on 15.18: does not"),
@@ -56,7 +56,7 @@ fn the_very_release_that_was_measured_must_do_it_again() {
         );
     }
     assert_eq!(
-        about(Product::Postgres, "15.20", Level::Serializable),
+        about(Product::named("postgres"), "15.20", Level::Serializable),
         [
             said(Differs, "measured on 15.20: does not show; here on 15.20: shows"),
             said(AsExpected, "does not show, as measured on 15.20"),
@@ -70,24 +70,25 @@ fn a_release_that_nobody_measured_is_told_and_fails_nothing() {
     for version in ["15.1", "15.19", "15.21", "16.14", "18.6", "19beta1"] {
         let number = version.trim_end_matches("beta1");
         assert_eq!(
-            about(Product::Postgres, version, Level::Serializable),
+            about(Product::named("postgres"), version, Level::Serializable),
             ["shows", "does not"].map(|now| {
                 said(Agreement::OtherVersion, &format!("{known}; here on {number}: {now}"))
             })
         );
     }
     let only = "measured on 10.11.18: shows; here on 10.11.20: does not";
-    let [_, gone] = about(Product::Mariadb, "10.11.20-MariaDB", Level::ReadCommitted);
+    let [_, gone] = about(Product::named("mariadb"), "10.11.20-MariaDB", Level::ReadCommitted);
     assert_eq!(gone, said(Agreement::OtherVersion, only));
     // A series is no release: nobody knows which one was measured.
     let series = Measured::of(&case(&format!("-- manifests: postgres 14 rc\n{TEXT}")));
     let series = series.expect("a readable header");
-    let here = series.about(&target(Product::Postgres, "14.9"), Level::ReadCommitted, false);
+    let here =
+        series.about(&target(Product::named("postgres"), "14.9"), Level::ReadCommitted, false);
     let told = here.map(|remark| (remark.agreement, remark.sentence));
     let expected = "measured on 14: shows; here on 14.9: does not";
     assert_eq!(told, said(Agreement::OtherVersion, expected));
-    assert_eq!(about(Product::Postgres, "15.18", Level::ReadCommitted), [None, None]);
-    assert_eq!(about(Product::Cockroach, "22.2.6", Level::Serializable), [None, None]);
+    assert_eq!(about(Product::named("postgres"), "15.18", Level::ReadCommitted), [None, None]);
+    assert_eq!(about(Product::named("cockroach"), "22.2.6", Level::Serializable), [None, None]);
 }
 
 #[test]
@@ -96,13 +97,13 @@ fn what_is_documented_holds_on_every_release_of_its_range() {
     for version in ["5.6.24", "9.7.4", "9.9.99"] {
         let differs = format!("documented: shows; here on {version}: does not");
         assert_eq!(
-            about(Product::Mysql, version, Level::RepeatableRead),
+            about(Product::named("mysql"), version, Level::RepeatableRead),
             [said(AsExpected, "shows, as documented"), said(Differs, &differs)]
         );
     }
-    let [_, old] = about(Product::Tidb, "5.7.25-TiDB-v4.0.0", Level::ReadCommitted);
+    let [_, old] = about(Product::named("tidb"), "5.7.25-TiDB-v4.0.0", Level::ReadCommitted);
     assert_eq!(old, said(AsExpected, "does not show, as documented"));
-    let [new, _] = about(Product::Tidb, "8.0.11-TiDB-v8.5.0", Level::ReadCommitted);
+    let [new, _] = about(Product::named("tidb"), "8.0.11-TiDB-v8.5.0", Level::ReadCommitted);
     assert_eq!(new, said(AsExpected, "shows, as documented"));
 }
 
@@ -120,7 +121,7 @@ fn run_on(product: Product, version: &str, level: Level, fails: Option<ErrorClas
 #[test]
 fn further_conditions_belong_to_their_releases_too() {
     let told = |version: &str, fails| {
-        let run = run_on(Product::Postgres, version, Level::RepeatableRead, Some(fails));
+        let run = run_on(Product::named("postgres"), version, Level::RepeatableRead, Some(fails));
         let found = remarks(&run.case, &run, Level::RepeatableRead).expect("a header");
         found.into_iter().map(|Remark { agreement, sentence }| (agreement, sentence)).next()
     };
@@ -151,7 +152,7 @@ fn judged(verdict: Verdict) -> [Judgement; 1] {
 #[test]
 fn a_run_is_compared_with_all_that_is_known_of_its_place() {
     let compared = |version: &str, level, fails, verdict: &Verdict| {
-        let run = run_on(Product::Postgres, version, level, fails);
+        let run = run_on(Product::named("postgres"), version, level, fails);
         compare(&run, &judged(verdict.clone())).expect("a readable header")
     };
     let violation = Verdict::Violation { anomaly: "G2".to_owned(), because: Vec::new() };

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Case, Covers, Disagreement, Judgement, Product, Run, Signature, Stance, disagreements,
-};
+use crate::{Case, Covers, Disagreement, Judgement, Run, Signature, Stance, disagreements};
 
 /// A confirmed violation in its smallest form, complete in itself: it can be shown and replayed without
 /// the generator that made it.
@@ -116,23 +114,12 @@ impl Finding {
         case.header.level = case.header.level.or(self.run.level);
         // The generator writes for one product what others of its family mostly understand.
         if case.header.targets.is_empty() || matches!(self.origin, Origin::Generated { .. }) {
-            case.header.targets = speakers(self.run.target.product).to_vec();
+            case.header.targets = self.run.target.product.speakers();
         }
         if case.header.title.is_none() && !self.title.is_empty() {
             case.header.title = Some(self.title.clone());
         }
         case
-    }
-}
-
-/// The products that speak the dialect of this one: a bug of one may show in another.
-const fn speakers(product: Product) -> &'static [Product] {
-    match product {
-        Product::Sqlite => &[Product::Sqlite],
-        Product::Mariadb | Product::Mysql | Product::Tidb => {
-            &[Product::Mariadb, Product::Mysql, Product::Tidb]
-        }
-        Product::Postgres | Product::Cockroach => &[Product::Postgres, Product::Cockroach],
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod case;
 pub mod disagreement;
+pub mod error_class;
 pub mod finding;
 pub mod hunt;
 pub mod level;
@@ -22,13 +23,14 @@ pub mod verdict;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
 pub use disagreement::{Covers, Disagreement, Stance, disagreements, worst};
+pub use error_class::ErrorClass;
 pub use finding::{Confirmed, Contrast, Finding, Origin};
 pub use hunt::{BARREN, FindingLine, HuntPlace, HuntSummary, VerdictCounts};
 pub use level::Level;
 pub use product::{Product, TargetInfo};
 pub use run::{
-    Answer, Blocker, BlockingKnowledge, DbError, Ending, ErrorClass, Event, Notice, Outcome, Rows,
-    Run, SessionInfo,
+    Answer, Blocker, BlockingKnowledge, DbError, Ending, Event, Notice, Outcome, Rows, Run,
+    SessionInfo,
 };
 pub use runner::{Pair, RunError, Runner};
 pub use sql::StatementKind;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Case, Level, SessionIndex, TargetInfo, Value};
+use crate::{Case, ErrorClass, Level, SessionIndex, TargetInfo, Value};
 
 /// A table of typed rows: one result set, or the contents of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,43 +40,6 @@ pub struct Answer {
     pub notices: Vec<Notice>,
     /// Whether the session is inside a transaction afterwards, if the server says so.
     pub in_transaction: Option<bool>,
-}
-
-/// What kind of failure an error is, whatever the product's code for it.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub enum ErrorClass {
-    /// The server chose this transaction as a deadlock's victim.
-    Deadlock,
-    /// The server could not serialize the transaction (SQLSTATE 40001 and kin).
-    Serialization,
-    /// A wait for a lock took longer than allowed, or waiting was not wanted (`NOWAIT`).
-    LockTimeout,
-    /// A constraint was violated.
-    Constraint,
-    /// The row was changed after the transaction's snapshot (first updater or committer wins).
-    Conflict,
-    /// The connection is gone.
-    ConnectionLost,
-    /// Anything else.
-    #[default]
-    Other,
-}
-
-impl ErrorClass {
-    /// The word of the JSON form.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Deadlock => "deadlock",
-            Self::Serialization => "serialization",
-            Self::LockTimeout => "lock-timeout",
-            Self::Constraint => "constraint",
-            Self::Conflict => "conflict",
-            Self::ConnectionLost => "connection-lost",
-            Self::Other => "other",
-        }
-    }
 }
 
 /// An error that the server answered. It is data, not a failure of the run.

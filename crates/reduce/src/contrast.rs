@@ -36,7 +36,7 @@ pub fn contrasts(
     levels: &[Level],
     level: Option<Level>,
 ) -> Vec<Variant> {
-    let draft = Draft::of(case, Dialect::of(product));
+    let draft = Draft::of(case, product.dialect());
     let own = level.or(case.header.level);
     let mut variants: Vec<Variant> = levels
         .iter()

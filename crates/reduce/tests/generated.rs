@@ -21,7 +21,7 @@ fn interesting(case: &Case) -> bool {
 
 #[test]
 fn generated_cases_take_few_questions() {
-    for product in Product::ALL {
+    for product in Product::all() {
         let recipe = Recipe::new(product);
         let cases = (0..400).map(|number| case(&recipe, 7, number));
         let mut figures = Vec::new();

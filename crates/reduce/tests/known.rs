@@ -23,11 +23,11 @@ fn every_file_is_built_in_and_the_same() {
 fn an_entry_that_no_longer_shows_is_gone() {
     let issue = built_in().iter().find(|issue| issue.name == "MDEV-26643").expect("an entry");
     let rc = Some(Level::ReadCommitted);
-    let old = target(Product::Mariadb, "10.11.19-MariaDB");
+    let old = target(Product::named("mariadb"), "10.11.19-MariaDB");
     assert_eq!(issue.standing(&old, rc, true), Standing::StillThere);
     assert_eq!(issue.standing(&old, rc, false), Standing::Gone);
     assert_eq!(issue.standing(&old, Some(Level::Serializable), false), Standing::SaysNothing);
-    let new = target(Product::Mariadb, "11.8.6-MariaDB");
+    let new = target(Product::named("mariadb"), "11.8.6-MariaDB");
     assert_eq!(issue.standing(&new, rc, false), Standing::SaysNothing);
 }
 

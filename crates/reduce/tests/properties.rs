@@ -92,7 +92,7 @@ proptest! {
             Ok::<bool, Infallible>(count(candidate, &kinds[which]) == wanted)
         };
         let budget = Budget { questions: most, time_left: &mut || true };
-        let reduced = reduce(&case, Product::Mysql, budget, &mut still).unwrap_or_else(|e| match e {});
+        let reduced = reduce(&case, Product::named("mysql"), budget, &mut still).unwrap_or_else(|e| match e {});
         prop_assert_eq!(count(&reduced.case, &kinds[which]), wanted);
         prop_assert!(reduced.questions <= most);
         prop_assert_eq!(reduced.questions, asked.len());
@@ -102,7 +102,7 @@ proptest! {
 
     #[test]
     fn shapes_and_contrasts_exist_for_everything(case in cases()) {
-        for product in Product::ALL {
+        for product in Product::all() {
             let shape = Shape::of_case(&case, product, true).to_string();
             prop_assert!(!shape.is_empty());
             for variant in contrasts(&case, product, &[], None) {
@@ -117,7 +117,7 @@ proptest! {
 fn an_error_ends_the_reduction() {
     let case = Case::parse("x", "/* a */ SELECT 1;\n/* b */ SELECT 2;\n").expect("a case");
     let budget = Budget { questions: 100, time_left: &mut || true };
-    let result = reduce(&case, Product::Sqlite, budget, &mut |_| Err("lost"));
+    let result = reduce(&case, Product::named("sqlite"), budget, &mut |_| Err("lost"));
     assert_eq!(result, Err("lost"));
 }
 
@@ -125,7 +125,8 @@ fn an_error_ends_the_reduction() {
 fn no_time_means_no_questions() {
     let case = Case::parse("x", "/* a */ SELECT 1;\n/* b */ SELECT 2;\n").expect("a case");
     let budget = Budget { questions: 100, time_left: &mut || false };
-    let result = reduce(&case, Product::Sqlite, budget, &mut |_| Ok::<bool, Infallible>(true));
+    let result =
+        reduce(&case, Product::named("sqlite"), budget, &mut |_| Ok::<bool, Infallible>(true));
     let reduced = result.unwrap_or_else(|never| match never {});
     assert_eq!((reduced.questions, reduced.complete, reduced.case), (0, false, case));
 }

@@ -96,7 +96,7 @@ fn moves_the_key_around_a_delete(case: &Case) -> bool {
 
 #[test]
 fn a_moved_key_and_a_delete_are_left() {
-    let reduced = reduced(NOISY, Product::Mariadb, moves_the_key_around_a_delete);
+    let reduced = reduced(NOISY, Product::named("mariadb"), moves_the_key_around_a_delete);
     insta::assert_snapshot!(snapshot(&reduced));
     assert!(reduced.case.setup.len() + reduced.case.steps.len() <= 8);
 }
@@ -114,7 +114,7 @@ fn a_savepoint_stays_with_its_roll_back() {
             _ => false,
         }
     };
-    insta::assert_snapshot!(snapshot(&reduced(NOISY, Product::Mariadb, interesting)));
+    insta::assert_snapshot!(snapshot(&reduced(NOISY, Product::named("mariadb"), interesting)));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_literal_is_small_where_it_stands_twice() {
             value.parse::<u32>().is_ok_and(|n| n > 0) && rows.contains(&format!(" {value},"))
         })
     };
-    insta::assert_snapshot!(snapshot(&reduced(NOISY, Product::Mariadb, interesting)));
+    insta::assert_snapshot!(snapshot(&reduced(NOISY, Product::named("mariadb"), interesting)));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_the_parser_does_not_know_is_reduced_by_tokens() {
 /* s */ SELECT a, b FROM t WHERE a = 1 AND b = 2 ORDER BY a;
 ";
     let interesting = |case: &Case| case.steps.iter().any(|s| s.statement.sql.contains("LOCK IN"));
-    insta::assert_snapshot!(snapshot(&reduced(text, Product::Mysql, interesting)));
+    insta::assert_snapshot!(snapshot(&reduced(text, Product::named("mysql"), interesting)));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn postgres_and_sqlite_are_read_in_their_own_way() {
         let insert = step(case, &StatementKind::Insert, "ON CONFLICT");
         matches!((update, insert), (Some(update), Some(insert)) if update.1 != insert.1)
     };
-    for product in [Product::Postgres, Product::Sqlite] {
+    for product in [Product::named("postgres"), Product::named("sqlite")] {
         insta::assert_snapshot!(product.name(), snapshot(&reduced(text, product, interesting)));
     }
 }

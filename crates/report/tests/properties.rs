@@ -142,8 +142,12 @@ fn any_run() -> impl Strategy<Value = Run> {
     let names = vec(any_text(), SESSIONS);
     (names, vec(any_event(), 0..6), vec((any_text(), any_rows()), 0..2), tail).prop_map(
         |(names, events, final_state, (checks, notes, lost))| {
-            let mut run =
-                samples::build::run(&names[0], Product::Sqlite, &names[1], &["a", "b", "c"]);
+            let mut run = samples::build::run(
+                &names[0],
+                Product::named("sqlite"),
+                &names[1],
+                &["a", "b", "c"],
+            );
             for (session, name) in run.sessions.iter_mut().zip(&names) {
                 session.name.clone_from(name);
                 session.level_read_back.clone_from(name);

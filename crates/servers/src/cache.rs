@@ -203,12 +203,18 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     fn make(cache: &Cache, count: &AtomicU32) -> Result<Installation, Error> {
-        cache.find_or_make("mysql-9.7", Product::Mysql, Source::Debian, &Silent, |workshop| {
-            count.fetch_add(1, Ordering::SeqCst);
-            fs::write(workshop.entry.join("mysqld"), "program").unwrap();
-            fs::write(workshop.folder.path().join("download"), "much").unwrap();
-            Ok(Made { program: "mysqld".into(), version: "9.7.4".to_owned() })
-        })
+        cache.find_or_make(
+            "mysql-9.7",
+            Product::named("mysql"),
+            Source::Debian,
+            &Silent,
+            |workshop| {
+                count.fetch_add(1, Ordering::SeqCst);
+                fs::write(workshop.entry.join("mysqld"), "program").unwrap();
+                fs::write(workshop.folder.path().join("download"), "much").unwrap();
+                Ok(Made { program: "mysqld".into(), version: "9.7.4".to_owned() })
+            },
+        )
     }
 
     #[test]
@@ -237,11 +243,16 @@ mod tests {
     fn a_failure_leaves_nothing_and_a_broken_entry_is_replaced() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
-        let failed =
-            cache.find_or_make("mysql-9.7", Product::Mysql, Source::Debian, &Silent, |workshop| {
+        let failed = cache.find_or_make(
+            "mysql-9.7",
+            Product::named("mysql"),
+            Source::Debian,
+            &Silent,
+            |workshop| {
                 fs::write(workshop.entry.join("mysqld"), "half").unwrap();
                 Err(Error::Interrupted)
-            });
+            },
+        );
         assert!(failed.is_err() && cache.find("mysql-9.7").is_none());
         assert!(!cache.place("mysql-9.7").exists());
         fs::create_dir(cache.place("mysql-9.7")).unwrap();

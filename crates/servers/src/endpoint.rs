@@ -25,6 +25,11 @@ pub struct Endpoint {
 impl Endpoint {
     /// The address as a target.
     pub fn url(&self) -> String {
-        format!("{}://{}@{}:{}", self.product, self.user, self.host, self.port)
+        let (name, engine) = match self.product.name().split_once(':') {
+            Some((name, engine)) => (name, format!("?engine={engine}")),
+            None => (self.product.name(), String::new()),
+        };
+        let scheme = self.product.descriptor().schemes.first().map_or(name, String::as_str);
+        format!("{scheme}://{}@{}:{}{engine}", self.user, self.host, self.port)
     }
 }

@@ -10,9 +10,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use anchorite_model::Product;
-
-use crate::{Endpoint, limits};
+use crate::{Endpoint, catalog, limits};
 
 /// The first byte of a MySQL error packet, and of a greeting.
 const ERROR_PACKET: u8 = 0xff;
@@ -36,10 +34,10 @@ pub fn greets(endpoint: &Endpoint) -> Result<String, String> {
     let mut stream = TcpStream::connect_timeout(&address, limits::HANDSHAKE).map_err(say)?;
     stream.set_read_timeout(Some(limits::HANDSHAKE)).map_err(say)?;
     stream.set_write_timeout(Some(limits::HANDSHAKE)).map_err(say)?;
-    match endpoint.product {
-        Product::Postgres => start_up(&mut stream, &endpoint.user, "postgres", "server_version"),
-        Product::Cockroach => start_up(&mut stream, &endpoint.user, "defaultdb", "crdb_version"),
-        _ => {
+    let database = &endpoint.product.descriptor().connection.database;
+    match &catalog::server(endpoint.product).version_parameter {
+        Some(parameter) => start_up(&mut stream, &endpoint.user, database, parameter),
+        None => {
             let mut header = [0; 4];
             stream.read_exact(&mut header).map_err(say)?;
             let length = u32::from_le_bytes([header[0], header[1], header[2], 0]);

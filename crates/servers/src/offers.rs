@@ -5,9 +5,7 @@ use anchorite_model::Product;
 use crate::cache::Cache;
 use crate::catalog::{Recipe, Row};
 use crate::install::{Installation, Source};
-use crate::source::{
-    cache_key, container, given_cockroach, obstacle, own_program, path, source_of,
-};
+use crate::source::{cache_key, container, given, obstacle, own_program, path, source_of};
 use crate::version::satisfies;
 use crate::{Error, catalog};
 
@@ -28,15 +26,14 @@ pub struct Offer {
 pub fn offers() -> Result<Vec<Offer>, Error> {
     let engine = container::engine();
     let mut offers = Vec::new();
-    let servers = Product::ALL.into_iter().filter(|product| *product != Product::Sqlite);
-    for product in servers {
+    for product in catalog::products() {
         let mut installed = path::all(product);
-        if product == Product::Cockroach {
-            installed.extend(given_cockroach());
+        if catalog::server(product).variable.is_some() {
+            installed.extend(given(product));
         }
         let cache = Cache::of(product)?;
         offers.extend(installed.iter().map(|found| of_installed(product, found)));
-        for row in catalog::ROWS.iter().filter(|row| row.product == product) {
+        for row in &catalog::rows(product).collect::<Vec<_>>() {
             let target = format!("{product}@{}", row.series);
             let have = installed.iter().any(|found| satisfies(&found.version, row.series));
             if have || offers.iter().any(|offer: &Offer| offer.target == target) {
@@ -50,7 +47,7 @@ pub fn offers() -> Result<Vec<Offer>, Error> {
                 offers.push(Offer { target, version, source, cached: cached.is_some() });
             }
         }
-        if engine.is_some() {
+        if engine.is_some() && catalog::server(product).container.is_some() {
             let target = product.to_string();
             let source = Source::Container;
             offers.push(Offer { target, version: None, source, cached: false });
@@ -62,7 +59,7 @@ pub fn offers() -> Result<Vec<Offer>, Error> {
 /// What would be needed for a product that [`offers`] does not list, in a sentence.
 pub fn needed_for(product: Product) -> String {
     let mut obstacles: Vec<String> = Vec::new();
-    for row in catalog::ROWS.iter().filter(|row| row.product == product) {
+    for row in &catalog::rows(product).collect::<Vec<_>>() {
         obstacles.extend(obstacle(row).filter(|obstacle| !obstacles.contains(obstacle)));
     }
     match obstacles.is_empty() {
@@ -81,7 +78,7 @@ fn pinned(row: &Row) -> Option<&'static str> {
 
 fn of_installed(product: Product, found: &Installation) -> Offer {
     // The series as the product defines it: PostgreSQL uses one number, the others two.
-    let parts = if product == Product::Postgres { 1 } else { 2 };
+    let parts = product.descriptor().version.series;
     let series: Vec<&str> = found.version.split('.').take(parts).collect();
     Offer {
         target: format!("{product}@{}", series.join(".")),
@@ -97,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_no_package_carries_says_how_to_get_it() {
-        let told = needed_for(Product::Cockroach);
+        let told = needed_for(Product::named("cockroach"));
         for way in ["PATH", "ANCHORITE_COCKROACH", "--binary", "podman or docker"] {
             assert!(told.contains(way), "{way} in: {told}");
         }
@@ -106,8 +103,8 @@ mod tests {
     #[test]
     fn a_pinned_version_is_known_before_it_is_built() {
         let pinned_of = |series: &str| {
-            let row = catalog::ROWS.iter().find(|row| row.series == series);
-            pinned(row.expect("a row"))
+            let mut rows = catalog::products().flat_map(catalog::rows);
+            pinned(&rows.find(|row| row.series == series).expect("a row"))
         };
         assert!(pinned_of("8.5").is_some_and(|version| satisfies(version, "8.5.0")));
         assert_eq!(pinned_of("10.11"), None);

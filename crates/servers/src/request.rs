@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anchorite_model::Product;
+use anchorite_model::product::listed;
 
-use crate::Error;
+use crate::{Error, catalog};
 
 /// A request for a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +26,11 @@ impl Request {
         Self { product, version: None, binary: None }
     }
 
-    /// The version that is looked for: where no version is asked for, `mysql` and `tidb` mean one certain
-    /// version, the others mean what the machine has.
+    /// The version that is looked for: where none is asked for, some products mean one certain version,
+    /// the others mean what the machine has.
     pub(crate) fn effective_version(&self) -> Option<&str> {
-        self.version.as_deref().or(match self.product {
-            Product::Mysql => Some("9.7"),
-            Product::Tidb => Some("8.5"),
-            _ => None,
-        })
+        let usual = || catalog::server(self.product).default_version.as_deref();
+        self.version.as_deref().or_else(usual)
     }
 }
 
@@ -50,31 +48,41 @@ impl FromStr for Request {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bad = |reason: String| Error::Request { request: text.to_owned(), reason };
-        let (name, version) = match text.trim().split_once('@') {
-            Some((name, version)) => (name, Some(version)),
-            None => (text.trim(), None),
-        };
+        let (name, version) = name_and_version(text);
+        let name = name.as_str();
         if name.contains("://") {
             return Err(
                 bad("this is the address of a running server, not one to start".to_owned()),
             );
         }
         let product: Product = name.parse().map_err(|_| {
-            let expected =
-                "expected mariadb, mysql, postgres, tidb or cockroach, with an optional @VERSION";
-            bad(format!("{expected}{}", Product::hint(name)))
+            let names = listed(catalog::products().map(Product::name));
+            bad(format!("expected {names}, with an optional @VERSION{}", Product::hint(name)))
         })?;
-        if product == Product::Sqlite {
-            return Err(bad("sqlite runs inside the program and needs no server".to_owned()));
+        if product.descriptor().is_embedded() {
+            return Err(bad(format!("{product} runs inside the program and needs no server")));
         }
         let version = version.map(|version| version.strip_prefix('v').unwrap_or(version));
         if let Some(version) = version
             && !is_version(version)
         {
-            let example = crate::catalog::example(product);
+            let example = catalog::example(product);
             return Err(bad(format!("expected a version after the @, for instance {example}")));
         }
         Ok(Self { product, version: version.map(str::to_owned), binary: None })
+    }
+}
+
+/// Both halves of `mariadb@10.11`. An engine may stand behind either: `mariadb:rocksdb@10.11`, `mariadb@10.11:rocksdb`.
+fn name_and_version(text: &str) -> (String, Option<&str>) {
+    let Some((name, version)) = text.trim().split_once('@') else {
+        return (text.trim().to_owned(), None);
+    };
+    match version.split_once(':') {
+        Some((version, engine)) if !name.contains("://") => {
+            (format!("{name}:{engine}"), Some(version))
+        }
+        _ => (name.to_owned(), Some(version)),
     }
 }
 
@@ -92,12 +100,12 @@ mod tests {
     #[test]
     fn product_and_version_are_read() {
         let table = [
-            ("mariadb", Product::Mariadb, None),
-            ("mariadb@10.11", Product::Mariadb, Some("10.11")),
-            ("mysql@9.7", Product::Mysql, Some("9.7")),
-            ("PostgreSQL@17", Product::Postgres, Some("17")),
-            ("tidb@v8.5.0", Product::Tidb, Some("8.5.0")),
-            ("cockroach", Product::Cockroach, None),
+            ("mariadb", Product::named("mariadb"), None),
+            ("mariadb@10.11", Product::named("mariadb"), Some("10.11")),
+            ("mysql@9.7", Product::named("mysql"), Some("9.7")),
+            ("PostgreSQL@17", Product::named("postgres"), Some("17")),
+            ("tidb@v8.5.0", Product::named("tidb"), Some("8.5.0")),
+            ("cockroach", Product::named("cockroach"), None),
         ];
         for (text, product, version) in table {
             let request: Request = text.parse().unwrap();

@@ -263,7 +263,7 @@ mod tests {
 
     fn installation(program: &Path) -> Installation {
         Installation {
-            product: Product::Mysql,
+            product: Product::named("mysql"),
             version: "9.7.4".to_owned(),
             source: Source::Binary,
             runs: Runs::Program(program.to_owned()),

@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_program_of_the_users_own_gets_no_template() {
         let installation = |source| Installation {
-            product: Product::Mysql,
+            product: Product::named("mysql"),
             version: "9.7.4".to_owned(),
             source,
             runs: Runs::Program("/x/mysqld".into()),

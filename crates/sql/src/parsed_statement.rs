@@ -162,7 +162,7 @@ mod tests {
     /// partitions.
     #[test]
     fn most_of_what_is_generated_has_a_tree() {
-        for product in Product::ALL {
+        for product in Product::all() {
             let recipe = Recipe::new(product);
             // Far apart, so that they do not share their tables.
             let cases: Vec<_> = (0..200).map(|at| case(&recipe, 1, at * 100)).collect();
@@ -178,7 +178,7 @@ mod tests {
                     selects || kind.writes() || kind == StatementKind::Ddl
                 })
                 .collect();
-            let dialect = Dialect::of(product);
+            let dialect = product.dialect();
             let texts: Vec<&&str> = all
                 .iter()
                 .filter(|sql| ParsedStatement::read(sql, dialect).tree().is_none())

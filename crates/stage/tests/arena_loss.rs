@@ -49,7 +49,7 @@ fn cut_connections(target: &dyn Target) {
     let schema = target.create_schema().expect("a schema");
     let mut session = schema.own_session(LIMIT).expect("a session");
     let mut ask = |sql: &str| execute(session.as_mut(), sql, LIMIT);
-    if target.info().product == Product::Postgres {
+    if target.info().product == Product::named("postgres") {
         let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                       WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";
         ask(others).expect("a superuser may");

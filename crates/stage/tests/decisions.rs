@@ -139,7 +139,7 @@ impl Locks {
             (Outcome::Ok(_), Deed::Rollback) => drop(self.release(session)),
             (Outcome::Error(error), _) => {
                 // CockroachDB may ask for a retry at any time.
-                if run.target.product != Product::Cockroach {
+                if run.target.product != Product::named("cockroach") {
                     return Err(format!("failed: {}", error.message));
                 }
                 self.waiters.remove(&session);

@@ -28,13 +28,13 @@ const REPEATS: usize = 4;
 fn random_statement(random: &mut Random, product: Product) -> String {
     let id = random.below(8);
     let v = random.below(4);
-    let lock = if product == Product::Tidb {
+    let lock = if product == Product::named("tidb") {
         "FOR UPDATE"
     } else {
         *random.one_of(&["FOR UPDATE", "FOR SHARE"])
     };
-    let lock = match (product, lock) {
-        (Product::Mariadb, "FOR SHARE") => "LOCK IN SHARE MODE",
+    let lock = match (product.name(), lock) {
+        ("mariadb", "FOR SHARE") => "LOCK IN SHARE MODE",
         (_, lock) => lock,
     };
     match random.below(10) {
@@ -87,7 +87,7 @@ fn random_case(random: &mut Random, product: Product) -> Case {
 /// transaction began must be seen within the clock's uncertainty (500 ms) and need not be seen later. So
 /// there only the decisions are compared.
 fn summary(run: &Run) -> String {
-    if run.target.product == Product::Cockroach {
+    if run.target.product == Product::named("cockroach") {
         return decisions(run);
     }
     let mut text = String::new();

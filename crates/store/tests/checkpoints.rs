@@ -30,8 +30,11 @@ const DONE: u64 = 392;
 
 fn campaign() -> Campaign {
     let mut campaign = Campaign::new("0.0.0", 7);
-    let target =
-        TargetInfo { product: Product::Sqlite, version: "3".to_owned(), variant: String::new() };
+    let target = TargetInfo {
+        product: Product::named("sqlite"),
+        version: "3".to_owned(),
+        variant: String::new(),
+    };
     campaign.targets.push(CampaignTarget {
         on: "sqlite".to_owned(),
         target,

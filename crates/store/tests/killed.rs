@@ -38,7 +38,11 @@ fn campaign() -> Campaign {
 }
 
 fn target() -> TargetInfo {
-    TargetInfo { product: Product::Sqlite, version: "3".to_owned(), variant: String::new() }
+    TargetInfo {
+        product: Product::named("sqlite"),
+        version: "3".to_owned(),
+        variant: String::new(),
+    }
 }
 
 fn case() -> Case {

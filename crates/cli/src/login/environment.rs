@@ -49,11 +49,12 @@ impl Environment<'static> {
 impl Environment<'_> {
     /// Adds to an endpoint what its URL leaves out. Remarks are about files that were ignored.
     pub fn complete(&self, endpoint: &mut Endpoint, remark: &dyn Fn(&str)) -> Result<(), BadInput> {
-        match endpoint.scheme.as_str() {
-            "postgres" | "postgresql" | "cockroach" | "cockroachdb" => self.libpq(endpoint, remark),
-            "mariadb" => self.option_file(endpoint, Product::Mariadb, remark),
-            "mysql" | "tidb" => self.option_file(endpoint, Product::Mysql, remark),
-            _ => Ok(()),
+        match endpoint.product() {
+            Some(product) if product.descriptor().connection.option_groups.is_empty() => {
+                self.libpq(endpoint, remark)
+            }
+            Some(product) => self.option_file(endpoint, product, remark),
+            None => Ok(()),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::endpoint::Endpoint;
 use crate::mark::{Mark, Marked};
 use crate::pg_marked;
 use crate::pg_session::PgSession;
-use crate::postgres::{dial, read_back};
+use crate::postgres::{LEVEL, dial, read_back};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Turn,
     Upkeep, Watcher, execute, heed, settings,
@@ -31,6 +31,9 @@ use crate::{
 
 /// Longest time for a statement of our own; dropping a database is slow here.
 const HOUSEKEEPING_LIMIT: Duration = Duration::from_secs(60);
+
+/// The driver's name in descriptors, and the product that it is written for.
+const COCKROACH: &str = "cockroach";
 
 /// A CockroachDB node.
 #[derive(Debug)]
@@ -57,10 +60,12 @@ impl Cockroach {
         let version = read_back(&mut session, "SELECT version()").map_err(refused)?;
         let version = version.split_whitespace().find(|word| word.starts_with('v'));
         let version = version.unwrap_or("unknown version").to_owned();
-        let levels = levels_of(&mut session);
+        let product = endpoint.product().filter(|product| product.descriptor().driver == COCKROACH);
+        let product = product.unwrap_or_else(|| Product::named(COCKROACH));
+        let levels = levels_of(&mut session, product);
         let has_cluster_locks =
             read_back(&mut session, "SELECT count(*) FROM crdb_internal.cluster_locks").is_ok();
-        let info = TargetInfo { product: Product::Cockroach, version, variant: String::new() };
+        let info = TargetInfo { product, version, variant: String::new() };
         let turns = Turns::on(&endpoint);
         Ok(Self { endpoint, info, levels, has_cluster_locks, turns })
     }
@@ -80,23 +85,33 @@ pub fn hurry_waiters(endpoint: &Endpoint) -> Result<(), TargetError> {
 }
 
 /// The levels that the server runs when asked for them.
-fn levels_of(session: &mut PgSession) -> Vec<Level> {
+fn levels_of(session: &mut PgSession, product: Product) -> Vec<Level> {
     let runs = |level: &Level| {
-        set_and_read_back(session, *level).is_ok_and(|told| told.parse() == Ok(*level))
+        set_and_read_back(session, product, *level).is_ok_and(|told| told.parse() == Ok(*level))
     };
-    Level::ALL.into_iter().filter(runs).collect()
+    product.descriptor().levels.level.iter().map(|level| level.name).filter(runs).collect()
 }
 
-fn set_and_read_back(session: &mut dyn Session, level: Level) -> Result<String, DbError> {
-    let set = format!("SET default_transaction_isolation = '{level}'");
-    execute(session, &set, HOUSEKEEPING_LIMIT)?;
-    level_inside(session)
+fn set_and_read_back(
+    session: &mut dyn Session,
+    product: Product,
+    level: Level,
+) -> Result<String, DbError> {
+    for sql in product.descriptor().levels.set(level) {
+        execute(session, sql, HOUSEKEEPING_LIMIT)?;
+    }
+    level_told(session, product)
 }
 
-/// Outside of a transaction the variable shows what was asked for, not what will run.
-fn level_inside(session: &mut dyn Session) -> Result<String, DbError> {
+/// Outside of a transaction the variable may show what was asked for, not what will run.
+fn level_told(session: &mut dyn Session, product: Product) -> Result<String, DbError> {
+    let levels = &product.descriptor().levels;
+    let question = levels.read_back.first().map_or(LEVEL, String::as_str);
+    if !levels.read_back_inside {
+        return read_back(session, question);
+    }
     execute(session, "BEGIN", HOUSEKEEPING_LIMIT)?;
-    let told = read_back(session, "SHOW transaction_isolation");
+    let told = read_back(session, question);
     execute(session, "ROLLBACK", HOUSEKEEPING_LIMIT)?;
     told
 }
@@ -171,13 +186,14 @@ impl Schema for CockroachSchema {
 
     fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError> {
         let application = format!("anchorite/{}", options.name);
+        let product = self.info.product;
         let mut session =
-            PgSession::new(dial(&self.endpoint, &[("application_name", &application)])?);
+            PgSession::of(dial(&self.endpoint, &[("application_name", &application)])?, product);
         let id = read_back(&mut session, "SHOW session_id").map_err(|e| self.cannot_prepare(e))?;
         session.identify(connection_id(&id));
         let told = match options.level {
-            Some(level) => set_and_read_back(&mut session, level),
-            None => level_inside(&mut session),
+            Some(level) => set_and_read_back(&mut session, product, level),
+            None => level_told(&mut session, product),
         };
         let level_read_back = told.map_err(|error| self.cannot_prepare(error))?;
         if let Some(asked) = options.level
@@ -214,7 +230,7 @@ impl Schema for CockroachSchema {
     }
 
     fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
-        settings::read(Product::Cockroach, session, limit)
+        settings::read(self.info.product, session, limit)
     }
 
     fn quote(&self, name: &str) -> String {

@@ -7,12 +7,6 @@
 
 use anchorite_model::Product;
 
-/// What clients of MySQL and TiDB read.
-const MYSQL_GROUPS: [&str; 2] = ["client", "mysql"];
-/// What MariaDB's client reads.
-const MARIADB_GROUPS: [&str; 5] =
-    ["client", "client-server", "client-mariadb", "mysql", "mariadb-client"];
-
 /// What a file says to a client; `None` where it says nothing.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ClientOptions {
@@ -28,13 +22,13 @@ pub struct ClientOptions {
 
 /// Reads what a client of this product would take from the file.
 pub fn read(text: &str, product: Product) -> ClientOptions {
-    let groups: &[&str] = if product == Product::Mariadb { &MARIADB_GROUPS } else { &MYSQL_GROUPS };
+    let groups = &product.descriptor().connection.option_groups;
     let mut options = ClientOptions::default();
     let mut is_ours = false;
     for line in text.lines().map(str::trim) {
         if let Some(group) = line.strip_prefix('[') {
             let group = group.split(']').next().unwrap_or_default();
-            is_ours = groups.contains(&group.trim());
+            is_ours = groups.iter().any(|known| known == group.trim());
         } else if is_ours && !line.starts_with(['#', ';', '!']) {
             let line = without_comment(line);
             let (name, value) = line.split_once('=').unwrap_or((line, ""));
@@ -110,13 +104,13 @@ mod tests {
                     [client-mariadb]\npassword=two\n\
                     [mysql]\nssl_ca=/ca.pem\nno-auto-rehash\n\
                     [client]\nssl-mode=REQUIRED\n";
-        let mysql = read(file, Product::Mysql);
+        let mysql = read(file, Product::named("mysql"));
         assert_eq!((mysql.user.as_deref(), mysql.password.as_deref()), (Some("me"), Some("one")));
         assert_eq!(mysql.port, Some(3307));
         let tls = [("ssl-ca", "/ca.pem"), ("ssl-mode", "REQUIRED")];
         assert_eq!(mysql.tls, tls.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        assert_eq!(read(file, Product::Mariadb).password.as_deref(), Some("two"));
-        assert!(read("password=outside\n", Product::Mysql) == ClientOptions::default());
+        assert_eq!(read(file, Product::named("mariadb")).password.as_deref(), Some("two"));
+        assert!(read("password=outside\n", Product::named("mysql")) == ClientOptions::default());
     }
 
     /// As MariaDB's own `my_print_defaults` reads them.
@@ -137,10 +131,10 @@ mod tests {
             ("password=a\"b#c\"d", "a\"b#c\"d"),
             ("password=\"x", "\"x"),
         ] {
-            let options = read(&format!("[client]\n{line}\n"), Product::Mysql);
+            let options = read(&format!("[client]\n{line}\n"), Product::named("mysql"));
             assert_eq!(options.password.as_deref(), Some(expected), "{line}");
         }
         let comments = "[client]\n# password=a\n;password=b\n!include x\n";
-        assert_eq!(read(comments, Product::Mysql).password, None);
+        assert_eq!(read(comments, Product::named("mysql")).password, None);
     }
 }

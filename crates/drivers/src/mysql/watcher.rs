@@ -17,7 +17,7 @@ const PARTIES: &str = "SELECT ENGINE_TRANSACTION_ID, THREAD_ID, LOCK_TYPE, LOCK_
                        FROM performance_schema.data_locks \
                        WHERE LOCK_TYPE = 'TABLE' OR LOCK_STATUS = 'WAITING'";
 
-pub(super) struct DataLockWatcher {
+pub(crate) struct DataLockWatcher {
     connection: Connection,
     endpoint: String,
     threads: Threads,
@@ -26,7 +26,7 @@ pub(super) struct DataLockWatcher {
 
 impl DataLockWatcher {
     /// Connects and looks once, so that missing rights are noticed here.
-    pub(super) fn open(endpoint: &Endpoint) -> Result<Self, String> {
+    pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, String> {
         let open = || -> Result<_, Box<dyn std::error::Error>> {
             let mut connection = Connection::open_multi(endpoint)?;
             if variable(&mut connection, "performance_schema")?.as_deref() != Some("1") {

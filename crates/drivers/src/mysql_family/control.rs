@@ -13,7 +13,15 @@ pub(crate) fn variable(
     connection: &mut Connection,
     name: &str,
 ) -> Result<Option<String>, WireError> {
-    match connection.query(&format!("SELECT @@{name}"), CONTROL_LIMIT) {
+    known_answer(connection, &format!("SELECT @@{name}"))
+}
+
+/// The first cell of an answer; `None` if the question names a system variable that the server does not have.
+pub(crate) fn known_answer(
+    connection: &mut Connection,
+    question: &str,
+) -> Result<Option<String>, WireError> {
+    match connection.query(question, CONTROL_LIMIT) {
         Ok(answer) => Ok(first_text(&answer)),
         Err(WireError::Server(ServerError { code: ER_UNKNOWN_SYSTEM_VARIABLE, .. })) => Ok(None),
         Err(error) => Err(error),

@@ -41,7 +41,7 @@ pub(super) fn drop_database(
     users: impl IntoIterator<Item = ConnectionId>,
 ) -> Result<(), WireError> {
     for id in users {
-        let _ = control.query(&server.dialect.kill(id, false), CONTROL_LIMIT);
+        let _ = control.query(&server.kill(id, false), CONTROL_LIMIT);
     }
     let limit = format!("SET SESSION lock_wait_timeout = {}", DROP_LOCK_WAIT.as_secs());
     let _ = control.query(&limit, CONTROL_LIMIT);

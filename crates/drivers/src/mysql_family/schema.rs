@@ -45,12 +45,12 @@ impl Schema for FamilySchema {
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
-        let watcher = self.server.dialect.watcher(&self.server.endpoint);
+        let watcher = self.server.watcher();
         watcher.map_err(|reason| self.server.cannot_prepare(reason))
     }
 
     fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
-        let Some(sql) = self.server.dialect.stillness() else { return Ok(Box::new(())) };
+        let Some(sql) = self.server.stillness() else { return Ok(Box::new(())) };
         let mut session = self.own_session(CONTROL_LIMIT)?;
         execute(session.as_mut(), sql, CONTROL_LIMIT)
             .map_err(|error| self.server.cannot_prepare(error.message))?;
@@ -59,21 +59,21 @@ impl Schema for FamilySchema {
 
     fn upkeep(&self) -> Upkeep {
         let name = &self.name;
-        let dialect = &self.server.dialect;
+        let server = &self.server;
         let owned = |statements: &[&str]| statements.iter().map(|&sql| sql.to_owned()).collect();
         Upkeep {
             enter: Some(format!("USE {name}")),
             clear: ["DROP DATABASE", "CREATE DATABASE"].map(|verb| format!("{verb} {name}")).into(),
             before_delete: owned(&["SET foreign_key_checks = 0"]),
             after_delete: owned(&["SET foreign_key_checks = 1"]),
-            stillness: owned(dialect.stillness().as_slice()),
-            purge: dialect.purge(),
+            stillness: owned(server.stillness().as_slice()),
+            purge: server.purge(),
             worn_after: None,
         }
     }
 
     fn own_session(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
-        let level = self.server.dialect.stillness().map(|_| Level::RepeatableRead);
+        let level = self.server.stillness().map(|_| Level::RepeatableRead);
         let options = SessionOptions { name: "own_session".to_owned(), level, lock_wait };
         let (server, open) = (&self.server, &self.open);
         let opened = session::open(server, &self.name, open, &options, Connection::open_multi)?;

@@ -20,20 +20,20 @@ pub(super) fn open(
     connect: fn(&Endpoint) -> Result<Connection, TargetError>,
 ) -> Result<OpenedSession, TargetError> {
     if let Some(level) = options.level
-        && !server.dialect.levels().contains(&level)
+        && !server.levels.contains(&level)
     {
-        return Err(TargetError::unsupported(&server.info, level, server.dialect.levels()));
+        return Err(TargetError::unsupported(&server.info, level, &server.levels));
     }
     let mut connection = connect(&server.endpoint)?;
-    let id = server.dialect.connection_id(&mut connection);
+    let id = server.connection_id(&mut connection);
     let id = id.map_err(|error| server.cannot_prepare(error))?;
     let mut statements = vec![format!("USE {schema}")];
-    statements.extend(server.dialect.settings(options.level, options.lock_wait));
+    statements.extend(server.settings(options.level, options.lock_wait));
     for sql in statements {
         let done = connection.query(&sql, CONTROL_LIMIT);
         done.map_err(|error| server.cannot_prepare(format!("{sql}: {error}")))?;
     }
-    let read_back = server.dialect.read_back(&mut connection);
+    let read_back = server.read_back(&mut connection);
     let read_back = read_back.map_err(|error| server.cannot_prepare(error))?;
     if let Some(asked) = options.level
         && !read_back.levels.contains(&asked)
@@ -82,7 +82,18 @@ impl Session for FamilySession {
     fn poll(&mut self) -> Option<Reply> {
         let reply = self.connection.poll()?;
         let sql = self.statements.pop_front().unwrap_or_default();
-        Some(reply.map_err(|error| self.server.errors.db_error(error, &sql)))
+        let error = match reply {
+            Ok(answer) => return Some(Ok(answer)),
+            Err(error) => error,
+        };
+        let (mut error, roll_back) = self.server.errors.db_error(error, &sql);
+        // Only alone: behind others that are on their way it would come too late.
+        if roll_back && self.statements.is_empty() {
+            let done = self.connection.query("ROLLBACK", CONTROL_LIMIT);
+            error.transaction_gone = done.is_ok();
+            error.in_transaction = done.ok().map(|_| false);
+        }
+        Some(Err(error))
     }
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {
@@ -99,7 +110,7 @@ impl Session for FamilySession {
         if self.connection.is_busy()
             && let Ok(mut other) = Connection::open(&self.server.endpoint)
         {
-            let _ = other.query(&self.server.dialect.kill(self.id, true), CONTROL_LIMIT);
+            let _ = other.query(&self.server.kill(self.id, true), CONTROL_LIMIT);
         }
     }
 }

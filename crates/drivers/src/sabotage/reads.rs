@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use anchorite_model::{Answer, Level, Product, Rows};
+use anchorite_model::{Answer, Rows};
 
 use super::Sabotage;
 use super::rewrite::without_locking_clause;
@@ -35,23 +35,16 @@ impl Past {
 impl Shared {
     /// Takes a snapshot that holds no lock. SQLite has such a thing only with a write-ahead log.
     pub(super) fn keep_the_past(&self, location: &SharedSchema) {
-        let (level, begin, touch) = match self.info.product {
-            Product::Sqlite if self.info.variant == "wal" => {
-                (None, "BEGIN", Some("SELECT count(*) FROM sqlite_schema"))
-            }
-            Product::Sqlite => return,
-            Product::Postgres => (None, "BEGIN ISOLATION LEVEL REPEATABLE READ", Some("SELECT 1")),
-            Product::Cockroach => (None, "BEGIN", Some("SELECT 1")),
-            Product::Mariadb | Product::Mysql | Product::Tidb => {
-                (Some(Level::RepeatableRead), "START TRANSACTION WITH CONSISTENT SNAPSHOT", None)
-            }
-        };
+        let transactions = &self.info.product.descriptor().transactions;
+        let statements = transactions.snapshot_in(&self.info.variant);
+        if statements.is_empty() {
+            return;
+        }
         let mut past = lock(&self.past);
-        self.bring(&mut past.aside, location, level);
+        self.bring(&mut past.aside, location, transactions.snapshot_level);
         let Some(aside) = past.aside.as_mut() else { return };
-        let mut statements = [Some(begin), touch].into_iter().flatten();
-        past.open =
-            statements.all(|sql| self.execute(location, aside.session.as_mut(), sql).is_ok());
+        let is_taken = |sql: &String| self.execute(location, aside.session.as_mut(), sql).is_ok();
+        past.open = statements.iter().all(is_taken);
     }
 
     /// Asks the snapshot, once: afterwards it is gone, and with it the metadata locks of the read.

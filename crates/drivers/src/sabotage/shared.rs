@@ -7,8 +7,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use anchorite_model::product::Leaves;
 use anchorite_model::sql::Dialect;
-use anchorite_model::{DbError, Level, Product, Rows, TargetInfo};
+use anchorite_model::{DbError, Level, Rows, TargetInfo};
 
 use super::Sabotage;
 use super::reads::Past;
@@ -70,12 +71,12 @@ impl Shared {
     }
 
     pub(super) fn dialect(&self) -> Dialect {
-        Dialect::of(self.info.product)
+        self.info.product.dialect()
     }
 
     /// Whether an error inside a transaction makes all of it unusable.
     pub(super) fn errors_abort(&self) -> bool {
-        matches!(self.info.product, Product::Postgres | Product::Cockroach)
+        self.info.product.descriptor().errors().otherwise() == Leaves::Failed
     }
 
     pub(super) fn add_place(&self, location: &Arc<SharedSchema>) {

@@ -1,7 +1,7 @@
 //! Sabotage of INSERT, UPDATE, DELETE and REPLACE.
 
 use anchorite_model::sql::literal;
-use anchorite_model::{Answer, DbError, ErrorClass, Product, StatementKind};
+use anchorite_model::{Answer, DbError, ErrorClass, StatementKind};
 
 use super::Sabotage;
 use super::images::Image;
@@ -180,7 +180,8 @@ impl SabotagedSession {
     /// With a rollback journal, and a shared cache, a COMMIT waits for readers.
     fn commit_would_not_wait(&self) -> bool {
         let info = &self.shared.info;
-        let readers_block = info.product == Product::Sqlite && info.variant != "wal";
+        let transactions = &info.product.descriptor().transactions;
+        let readers_block = transactions.readers_block_commit.contains(&info.variant);
         let records = lock(&self.shared.records);
         !readers_block || records.others(self.key).all(|other| !other.transaction.touched)
     }

@@ -3,7 +3,10 @@
 //! Source: <https://www.sqlite.org/rescode.html>. An error that ends the whole transaction (a full disk, `ON
 //! CONFLICT ROLLBACK`, ...) shows in the connection: it is back in autocommit mode.
 
-use anchorite_model::{DbError, ErrorClass};
+use std::sync::LazyLock;
+
+use anchorite_model::product::{ErrorClasses, ErrorSigns};
+use anchorite_model::{DbError, ErrorClass, Product};
 use rusqlite::ffi;
 
 /// A failed call: SQLite's extended result code and message.
@@ -52,7 +55,7 @@ pub(super) fn db_error(
     is_in_transaction: bool,
 ) -> DbError {
     DbError {
-        class: classify(failure.code, refusal),
+        class: classify(failure.code, &failure.message, refusal),
         code: failure.code.to_string(),
         message: failure.message,
         severity: String::new(),
@@ -63,17 +66,16 @@ pub(super) fn db_error(
     }
 }
 
-fn classify(code: i32, refusal: Refusal) -> ErrorClass {
-    const PRIMARY: i32 = 0xff;
-    match (code, code & PRIMARY, refusal) {
-        (ffi::SQLITE_BUSY_SNAPSHOT, ..) => ErrorClass::Conflict,
-        (ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED_SHAREDCACHE, _, Refusal::Deadlock) => {
-            ErrorClass::Deadlock
-        }
-        (_, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED, _) => ErrorClass::LockTimeout,
-        (_, ffi::SQLITE_CONSTRAINT, _) => ErrorClass::Constraint,
-        _ => ErrorClass::Other,
-    }
+/// By the rules of the descriptor, where the reason of a refusal has the place of an SQLSTATE.
+fn classify(code: i32, message: &str, refusal: Refusal) -> ErrorClass {
+    static ERRORS: LazyLock<&ErrorClasses> =
+        LazyLock::new(|| Product::named("sqlite").descriptor().errors());
+    let state = match refusal {
+        Refusal::GaveUp => "gave-up",
+        Refusal::Deadlock => "deadlock",
+    };
+    let signs = ErrorSigns { code: &code.to_string(), state, message, sql: "" };
+    ERRORS.meaning(&signs, |_| false).class
 }
 
 /// The answer of a session whose thread has ended.
@@ -110,7 +112,7 @@ mod tests {
             (ffi::SQLITE_FULL, Deadlock, ErrorClass::Other),
         ];
         for (code, refusal, class) in table {
-            assert_eq!(classify(code, refusal), class, "{code} {refusal:?}");
+            assert_eq!(classify(code, "", refusal), class, "{code} {refusal:?}");
         }
     }
 }

@@ -98,7 +98,7 @@ impl Sqlite {
     /// The engine in this variant.
     pub fn new(variant: Variant) -> Self {
         let info = TargetInfo {
-            product: Product::Sqlite,
+            product: Product::named("sqlite"),
             version: rusqlite::version().to_owned(),
             variant: variant.name().to_owned(),
         };

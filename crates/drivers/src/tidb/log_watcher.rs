@@ -20,7 +20,7 @@ use crate::{ConnectionId, TargetError, Wait, Watcher};
 /// How long the server may take to write that it has a new connection.
 const TRACES_LIMIT: Duration = Duration::from_secs(1);
 
-pub(super) struct LogWatcher {
+pub(crate) struct LogWatcher {
     connection: Connection,
     endpoint: String,
     log: Follower,
@@ -30,7 +30,7 @@ pub(super) struct LogWatcher {
 
 impl LogWatcher {
     /// Connects, and makes sure that the file is this server's log.
-    pub(super) fn open(endpoint: &Endpoint, log: &Path) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn open(endpoint: &Endpoint, log: &Path) -> Result<Self, Box<dyn Error>> {
         let log = Follower::open(log)?;
         let mut connection = Connection::open_multi(endpoint)?;
         let ddl = DdlWatch::new(&mut connection)?;

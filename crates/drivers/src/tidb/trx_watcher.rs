@@ -24,7 +24,7 @@ const WAIT_LASTS: Duration = Duration::from_millis(10);
 /// How long after the end of a transaction its other waiters may sleep before they try again.
 const WAKE_UP_DELAY: Duration = Duration::from_millis(200);
 
-pub(super) struct TrxWatcher {
+pub(crate) struct TrxWatcher {
     connection: Connection,
     endpoint: String,
     memory: Memory,
@@ -33,7 +33,7 @@ pub(super) struct TrxWatcher {
 
 impl TrxWatcher {
     /// Connects and looks once, so that a missing table or right is noticed here.
-    pub(super) fn open(endpoint: &Endpoint) -> Result<Self, String> {
+    pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, String> {
         let open = || -> Result<_, Box<dyn std::error::Error>> {
             let mut connection = Connection::open_multi(endpoint)?;
             let ddl = DdlWatch::new(&mut connection)?;

@@ -106,7 +106,7 @@ impl Tls {
             "sslkey" => self.key = file,
             _ => {
                 return Err(format!(
-                    "found the parameter '{name}': known are sslmode, sslrootcert, sslcert and sslkey"
+                    "found the parameter '{name}': known are engine, sslmode, sslrootcert, sslcert and sslkey"
                 ));
             }
         }

@@ -154,6 +154,6 @@ fn nobody_listening_is_said_clearly() {
 }
 
 fn kill(bed: &crate::bed::Bed, id: u64) -> String {
-    let tidb = if bed.is(anchorite_model::Product::Tidb) { "TIDB " } else { "" };
+    let tidb = if bed.is(anchorite_model::Product::named("tidb")) { "TIDB " } else { "" };
     format!("KILL {tidb}{id}")
 }

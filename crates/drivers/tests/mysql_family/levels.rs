@@ -26,7 +26,7 @@ fn every_level_is_read_back_and_others_are_refused() {
             if level == Level::Snapshot {
                 assert!(words.ends_with("(innodb_snapshot_isolation=ON)"), "{words}");
             }
-            if bed.is(Product::Tidb) {
+            if bed.is(Product::named("tidb")) {
                 assert!(words.ends_with("(pessimistic)"), "{words}");
             }
         }

@@ -26,7 +26,7 @@ fn everywhere(_: &Bed) -> bool {
 }
 
 fn has_innodb(bed: &Bed) -> bool {
-    !bed.is(Product::Tidb)
+    !bed.is(Product::named("tidb"))
 }
 
 fn has_innodb_or_new_tidb(bed: &Bed) -> bool {
@@ -193,12 +193,12 @@ impl Bed {
         let is_metadata = ["DDL", "LOCK TABLES", "GET_LOCK", "global read lock"]
             .iter()
             .any(|name| scenario.starts_with(name));
-        match self.product() {
-            Product::Tidb if is_metadata => scenario != "GET_LOCK",
-            Product::Tidb => self.has_tidb_log(),
-            Product::Mysql if self.major() >= 8 => true,
+        match self.product().name() {
+            "tidb" if is_metadata => scenario != "GET_LOCK",
+            "tidb" => self.has_tidb_log(),
+            "mysql" if self.major() >= 8 => true,
             // 5.6 has no table of these locks.
-            Product::Mysql if is_metadata => false,
+            "mysql" if is_metadata => false,
             _ if is_metadata => self.variable("performance_schema") == "1",
             _ => self.variable("innodb_status_output_locks") == "1",
         }
@@ -217,7 +217,7 @@ impl Bed {
 #[test]
 fn a_commit_waits_for_the_global_read_lock() {
     on_each_server_that_can_be_asked(|bed| {
-        if bed.is(Product::Tidb) {
+        if bed.is(Product::named("tidb")) {
             return;
         }
         let (mut holder, mut waiter) = (bed.session(), bed.session());
@@ -246,7 +246,7 @@ fn a_queue_of_waiters_names_everyone_before() {
         for n in 1..3 {
             sessions[n].submit("UPDATE t SET b = 3 WHERE a = 1");
             let wait = wait_of(&mut *watcher, &mut *sessions[n], &ids);
-            if bed.names_blockers("row") && !bed.is(Product::Tidb) {
+            if bed.names_blockers("row") && !bed.is(Product::named("tidb")) {
                 assert_eq!(wait.blockers.as_deref(), Some(&ids[..n]), "{:?}", bed.target.info());
             }
         }
@@ -264,7 +264,7 @@ fn a_queue_of_waiters_names_everyone_before() {
 #[test]
 fn statements_behind_a_waiting_ddl_wait_for_it() {
     on_each_server_that_can_be_asked(|bed| {
-        if bed.is(Product::Tidb) {
+        if bed.is(Product::named("tidb")) {
             return; // its DDL makes nobody wait
         }
         let (mut holder, mut ddl, mut reader) = (bed.session(), bed.session(), bed.session());

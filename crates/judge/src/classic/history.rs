@@ -9,7 +9,7 @@
 //! Assumption: the versions of a row stand in the order in which they were written. Blind spot: everything that
 //! [`Tables`] does not understand; reads that several versions explain.
 
-use anchorite_model::sql::{Dialect, literal};
+use anchorite_model::sql::literal;
 use anchorite_model::{Run, Value};
 use anchorite_sql::formula::{Formula, Scope};
 
@@ -61,7 +61,7 @@ impl History {
         let statements = transactions.iter().flat_map(|transaction| &transaction.statements);
         // What a ROLLBACK TO took back was there for a while, which is not followed.
         statements.clone().all(|statement| !statement.undone).then_some(())?;
-        let (tables, initial) = Tables::of(&run.case, Dialect::of(run.target.product))?;
+        let (tables, initial) = Tables::of(&run.case, run.target.product.dialect())?;
         let mut history = Self {
             tables,
             initial: initial.clone(),

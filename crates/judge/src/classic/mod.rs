@@ -21,7 +21,6 @@ mod serial;
 mod sight;
 
 use anchorite_claims::{Anomaly, Claims, Promise};
-use anchorite_model::sql::Dialect;
 use anchorite_model::{Ending, Run};
 
 use crate::evidence::level_of;
@@ -81,7 +80,7 @@ fn sightings(run: &Run) -> Vec<Sighting> {
             found
         }
         None => {
-            let dialect = Dialect::of(run.target.product);
+            let dialect = run.target.product.dialect();
             repeated::repeated(&run.case, dialect, &transactions)
         }
     }

@@ -55,7 +55,7 @@ pub fn quiet_run(case: &Case) -> Run {
     Run {
         case: case.clone(),
         target: TargetInfo {
-            product: Product::Sqlite,
+            product: Product::named("sqlite"),
             version: "3.50.0".to_owned(),
             variant: String::new(),
         },

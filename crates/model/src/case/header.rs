@@ -126,7 +126,8 @@ fn targets(
     names
         .map(|name| {
             name.parse().map_err(|_| {
-                let known = Product::ALL.map(Product::name).join(", ");
+                let known: Vec<&str> = Product::all().into_iter().map(Product::name).collect();
+                let known = known.join(", ");
                 let expected = format!("product names separated by commas (of {known})");
                 source.error(offset_of(name), expected, format!("`{name}`"))
             })

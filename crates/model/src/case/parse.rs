@@ -82,7 +82,7 @@ fn plain_line_ends(text: &str) -> Cow<'_, str> {
 
 fn dialects_of(targets: &[Product]) -> Vec<Dialect> {
     let wanted = |dialect: &Dialect| {
-        targets.is_empty() || targets.iter().any(|product| Dialect::of(*product) == *dialect)
+        targets.is_empty() || targets.iter().any(|product| product.dialect() == *dialect)
     };
     Dialect::ALL.into_iter().filter(wanted).collect()
 }

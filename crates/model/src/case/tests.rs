@@ -42,7 +42,7 @@ fn a_canonical_file_is_printed_as_it_stands() {
     assert_eq!(case.sessions, ["t1", "t2", "3.x-y_Z"]);
     assert_eq!(case.level_of(0), Some(Level::RepeatableRead));
     assert_eq!(case.level_of(1), Some(Level::ReadCommitted));
-    assert_eq!(case.header.targets, [Product::Mariadb, Product::Mysql]);
+    assert_eq!(case.header.targets, [Product::named("mariadb"), Product::named("mysql")]);
     assert_eq!(case.header.source.len(), 2);
     assert_eq!(case.header.other[0], ("note".to_owned(), "kept".to_owned()));
     let lines: Vec<usize> = case.steps.iter().map(|step| step.statement.line).collect();

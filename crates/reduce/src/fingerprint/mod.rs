@@ -19,7 +19,6 @@ mod words;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use anchorite_model::sql::Dialect;
 use anchorite_model::{Blocker, Case, Event, Level, Outcome, Product, Run, Signature};
 
 use crate::draft::Draft;
@@ -49,7 +48,7 @@ impl Shape {
     }
 
     fn new(case: &Case, product: Product, events: &[Event], with_reads: bool) -> Self {
-        let draft = Draft::of(case, Dialect::of(product));
+        let draft = Draft::of(case, product.dialect());
         let tables = schema::tables(&draft.setup);
         let somebody_waits =
             events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }));
@@ -68,7 +67,7 @@ impl Shape {
         }
         noise::drop_mere_locks(&mut sessions);
         let kinds: BTreeSet<&str> = sessions.iter().flatten().map(|item| item.kind).collect();
-        let family = family(product);
+        let family = product.descriptor().engine.as_str();
         Self { text: format!("{family}; {}", canonical(&sessions)), kinds, family }
     }
 }
@@ -116,17 +115,6 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
-}
-
-/// Products that share an engine share its bugs.
-const fn family(product: Product) -> &'static str {
-    match product {
-        Product::Mariadb | Product::Mysql => "innodb",
-        Product::Sqlite => "sqlite",
-        Product::Postgres => "postgres",
-        Product::Tidb => "tidb",
-        Product::Cockroach => "cockroach",
-    }
 }
 
 /// What became of a statement, as far as it is signal.

@@ -14,7 +14,6 @@ mod statements;
 mod tables;
 mod tokens;
 
-use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Product};
 
 use crate::draft::Draft;
@@ -49,7 +48,7 @@ fn smallest(
     budget: &mut Budget<'_>,
     still: &mut dyn FnMut(&Case) -> Option<bool>,
 ) -> Reduced {
-    let mut search = Search::new(Draft::of(case, Dialect::of(product)), still, budget);
+    let mut search = Search::new(Draft::of(case, product.dialect()), still, budget);
     let complete = to_the_end(&mut search).is_ok();
     let case = if search.taken == 0 { case.clone() } else { search.best.to_case() };
     Reduced { case, questions: search.asked, complete }

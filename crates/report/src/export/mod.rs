@@ -55,13 +55,14 @@ impl Form {
         }
     }
 
-    /// The form that a product's own developers use, if they have one.
-    pub const fn native_to(product: Product) -> Option<Self> {
-        match product {
-            Product::Mariadb | Product::Mysql => Some(Self::Mtr),
-            Product::Postgres => Some(Self::Spec),
-            Product::Sqlite | Product::Tidb | Product::Cockroach => None,
-        }
+    /// The form that a product's own developers use, where they have one.
+    pub fn native_to(product: Product) -> Option<Self> {
+        product.descriptor().scripts.native.as_deref()?.parse().ok()
+    }
+
+    /// The product that a script of this form is written for where the script's own has another form, or none.
+    pub(crate) fn usual_product(self) -> Option<Product> {
+        Product::all().into_iter().find(|product| Self::native_to(*product) == Some(self))
     }
 }
 

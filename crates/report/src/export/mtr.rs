@@ -8,20 +8,18 @@
 //! Blind spot: over TCP the sessions only find a server on this machine. The short time in the form without a run is a
 //! guess; the form after a run contains no guesses.
 
+use anchorite_model::product::Scripts;
 use anchorite_model::sql::{Dialect, TokenKind, Tokens};
-use anchorite_model::{ErrorClass, Outcome, Product};
+use anchorite_model::{ErrorClass, Outcome};
 
-use super::Script;
 use super::moves::{Move, Wait, plan, told, waits_for};
 use super::setup::{
     created_tables, final_tables, identifiers, opening, rows_told, session_settings,
     without_comments,
 };
+use super::{Form, Script};
 use crate::escape::visible;
 
-/// What a statement may answer in a test that was written without a run: success, conflicts of
-/// transactions, and broken constraints.
-const CONFLICT_ERRORS: &str = "0,1020,1048,1062,1205,1213,1451,1452,3572,3819,4025";
 /// The seconds that a statement gets in such a test before the next one is sent.
 const MOMENT: &str = "0.2";
 
@@ -33,12 +31,15 @@ FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()`;";
 
 /// The test.
 pub(super) fn mtr(script: &Script<'_>) -> String {
-    let product = Some(script.product().unwrap_or(Product::Mariadb));
-    let mut test = Test { script, names: identifiers(script), out: String::new(), at: None };
+    let usual = Form::Mtr.usual_product();
+    let product = script.product().or(usual);
+    let native = product.filter(|product| Form::native_to(*product) == Some(Form::Mtr)).or(usual);
+    let form = native.map(|product| &product.descriptor().scripts);
+    let names = identifiers(script);
+    let mut test = Test { script, form, names, out: String::new(), at: None };
     opening(script).iter().for_each(|line| test.line(&format!("# {line}")));
     test.line("");
-    test.line("--source include/have_innodb.inc");
-    test.line("SET default_storage_engine = InnoDB;");
+    form.iter().flat_map(|form| &form.mtr_opening).for_each(|line| test.line(line));
     test.line(HOST);
     script.case.setup.iter().for_each(|setup| test.statement("", &setup.sql));
     for session in 0..test.names.len() {
@@ -61,6 +62,8 @@ pub(super) fn mtr(script: &Script<'_>) -> String {
 
 struct Test<'a> {
     script: &'a Script<'a>,
+    /// What tests for the product look like.
+    form: Option<&'a Scripts>,
     names: Vec<String>,
     out: String,
     /// The connection that is in use; `None` is the default one.
@@ -123,7 +126,7 @@ impl Test<'_> {
                 self.line(&format!("# {n} is answered"));
                 match outcome {
                     Some(outcome) => self.expect(outcome),
-                    None => self.line(&format!("--error {CONFLICT_ERRORS}")),
+                    None => self.expect_conflicts(),
                 }
                 self.line("reap;");
                 outcome.iter().for_each(|outcome| self.told(sql, outcome));
@@ -150,6 +153,13 @@ impl Test<'_> {
         }
     }
 
+    /// What a statement may answer in a test that was written without a run: success, conflicts of transactions, and
+    /// broken constraints.
+    fn expect_conflicts(&mut self) {
+        let errors = self.form.map_or(&[][..], |form| &form.conflict_errors);
+        self.line(&format!("--error 0,{}", errors.join(",")));
+    }
+
     fn told(&mut self, sql: &str, outcome: &Outcome) {
         let told = told(sql, outcome);
         if told != "ok" {
@@ -161,10 +171,10 @@ impl Test<'_> {
     fn wait_until_blocked(&mut self, session: usize) {
         let id = format!("${}_id", self.names[session]);
         self.connection(None);
+        let waits = self.form.map_or("", |form| &form.mtr_waits).replace("{id}", &id);
         self.line(&format!(
             "let $wait_condition =\n  \
-             SELECT EXISTS (SELECT * FROM information_schema.INNODB_TRX\n                 \
-             WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = {id})\n      \
+             SELECT EXISTS ({waits})\n      \
              OR EXISTS (SELECT * FROM information_schema.PROCESSLIST\n                 \
              WHERE ID = {id} AND (STATE LIKE 'Waiting%' OR STATE = 'User lock'));\n\
              --source include/wait_condition.inc"

@@ -14,37 +14,9 @@ use crate::tuples::tuples;
 
 /// The statements that set a session's level, and whatever else it needs to behave as in Anchorite.
 pub(super) fn session_settings(product: Option<Product>, level: Option<Level>) -> Vec<String> {
-    let transaction = |level: Level| {
-        let level = if level == Level::Snapshot { Level::RepeatableRead } else { level };
-        format!("TRANSACTION ISOLATION LEVEL {}", level.sql())
-    };
-    let mut settings = Vec::new();
-    match (product, level) {
-        (Some(Product::Sqlite), level) => {
-            if level == Some(Level::ReadUncommitted) {
-                settings.push("PRAGMA read_uncommitted = 1".to_owned());
-            }
-            settings.push("PRAGMA foreign_keys = 1".to_owned());
-            settings.push("PRAGMA busy_timeout = 600000".to_owned());
-        }
-        (Some(Product::Postgres | Product::Cockroach), Some(level)) => {
-            settings.push(format!("SET SESSION CHARACTERISTICS AS {}", transaction(level)));
-        }
-        (Some(Product::Mariadb | Product::Mysql | Product::Tidb), Some(level)) => {
-            settings.push(format!("SET SESSION {}", transaction(level)));
-        }
-        (_, None) | (None, _) => {}
-    }
-    match (product, level) {
-        (Some(Product::Mariadb), Some(Level::Snapshot)) => {
-            settings.push("SET SESSION innodb_snapshot_isolation = ON".to_owned());
-        }
-        (Some(Product::Tidb), _) => {
-            settings.push("SET SESSION tidb_txn_mode = 'pessimistic'".to_owned());
-        }
-        _ => {}
-    }
-    settings
+    let Some(descriptor) = product.map(Product::descriptor) else { return Vec::new() };
+    let set = level.map_or(&[][..], |level| descriptor.levels.set(level));
+    set.iter().chain(&descriptor.scripts.session).cloned().collect()
 }
 
 /// The first lines of a script, without comment marks: where it ran, then the caller's remarks.
@@ -71,7 +43,7 @@ pub(super) fn quoted(product: Option<Product>, name: &str) -> String {
     if simple {
         return name.to_owned();
     }
-    match product.map(Dialect::of) {
+    match product.map(Product::dialect) {
         Some(Dialect::Mysql) => format!("`{}`", name.replace('`', "``")),
         _ => format!("\"{}\"", name.replace('"', "\"\"")),
     }
@@ -136,7 +108,7 @@ fn created_table(sql: &str, dialect: Dialect) -> Option<String> {
 
 /// The lexical rules of the script's product.
 pub(super) fn dialect(script: &Script<'_>) -> Dialect {
-    script.product().map_or(Dialect::Postgres, Dialect::of)
+    script.product().map_or(Dialect::Postgres, Product::dialect)
 }
 
 /// A statement without its comments (hints stay): test tools read quotes in comments as quotes.

@@ -6,7 +6,6 @@
 //! block, because a block runs as one transaction and some DDL does not allow that. Blind spot: a block of SQL ends at
 //! the first `}`, even inside quotes; strings are rewritten without it, and a `}` elsewhere cannot be written.
 
-use anchorite_model::Product;
 use anchorite_model::sql::{Dialect, TokenKind, Tokens};
 
 use super::moves::{Move, Wait, plan, told, waits_for};
@@ -49,7 +48,7 @@ pub(super) fn spec(script: &Script<'_>) -> Result<String, ExportError> {
             continue;
         }
         out += &format!("\nsession {name}\n");
-        let settings = session_settings(Some(Product::Postgres), script.level(session));
+        let settings = session_settings(Form::Spec.usual_product(), script.level(session));
         for setting in settings {
             out += &format!("setup {}\n", block(&setting)?);
         }

@@ -183,7 +183,7 @@ mod tests {
         let blocked = Outcome::Blocked { by: Vec::new(), wait: String::new() };
         let statement = Statement { sql: sql.to_owned(), line: 0 };
         let target = TargetInfo {
-            product: Product::Mariadb,
+            product: Product::named("mariadb"),
             version: String::new(),
             variant: String::new(),
         };

@@ -51,14 +51,7 @@ pub(crate) fn anomaly(signature: &Signature) -> String {
 
 /// The product as its makers write it, and the version's number.
 pub(crate) fn product_and_version(target: &TargetInfo) -> String {
-    let name = match target.product {
-        Product::Sqlite => "SQLite",
-        Product::Mariadb => "MariaDB",
-        Product::Mysql => "MySQL",
-        Product::Postgres => "PostgreSQL",
-        Product::Tidb => "TiDB",
-        Product::Cockroach => "CockroachDB",
-    };
+    let name = target.product.title();
     let variant = match target.variant.as_str() {
         "" => String::new(),
         variant => format!(" ({variant})"),
@@ -130,12 +123,9 @@ pub(crate) fn blamed(finding: &Finding) -> Option<Blame> {
 pub(crate) fn issue_address(name: &str) -> Option<String> {
     let (tracker, number) = name.split_once('-')?;
     let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
-    let address = match tracker {
-        "MDEV" => "https://jira.mariadb.org/browse/MDEV-",
-        "MYSQL" => "https://bugs.mysql.com/bug.php?id=",
-        "TIDB" => "https://github.com/pingcap/tidb/issues/",
-        _ => return None,
-    };
+    let address = Product::all()
+        .into_iter()
+        .find_map(|product| product.descriptor().scripts.tracker.get(tracker))?;
     is_number.then(|| format!("{address}{number}"))
 }
 
@@ -203,14 +193,13 @@ pub(crate) fn hunt_again(finding: &Finding) -> Option<String> {
 pub(crate) fn on(target: &TargetInfo) -> String {
     let version = version_number(target);
     let numbers: Vec<&str> = version.split('.').collect();
-    let parts = match target.product {
-        Product::Sqlite => {
-            let known = ["wal", "shared-cache"].contains(&target.variant.as_str());
-            return if known { format!("sqlite:{}", target.variant) } else { "sqlite".to_owned() };
-        }
-        Product::Postgres => 1,
-        _ => 2,
-    };
+    let descriptor = target.product.descriptor();
+    if descriptor.is_embedded() {
+        let known = descriptor.variants.contains(&target.variant);
+        let variant = if known { format!(":{}", target.variant) } else { String::new() };
+        return format!("{}{variant}", target.product);
+    }
+    let parts = descriptor.version.series;
     format!("{}@{}", target.product, numbers[..numbers.len().min(parts)].join("."))
 }
 
@@ -248,20 +237,21 @@ mod tests {
             version: version.to_owned(),
             variant: String::new(),
         };
-        let mariadb = target(Product::Mariadb, "10.11.18-MariaDB-deb12");
+        let mariadb = target(Product::named("mariadb"), "10.11.18-MariaDB-deb12");
         assert_eq!(product_and_version(&mariadb), "MariaDB 10.11.18");
         assert_eq!(on(&mariadb), "mariadb@10.11");
-        let postgres = target(Product::Postgres, "PostgreSQL 15.18 (Debian 15.18-1) on x86_64");
+        let postgres =
+            target(Product::named("postgres"), "PostgreSQL 15.18 (Debian 15.18-1) on x86_64");
         assert_eq!(product_and_version(&postgres), "PostgreSQL 15.18");
         assert_eq!(on(&postgres), "postgres@15");
-        assert_eq!(on(&target(Product::Tidb, "8.0.11-TiDB-v8.5.0-gac41d7")), "tidb@8.5");
-        assert_eq!(product_and_version(&target(Product::Tidb, "nightly")), "TiDB nightly");
+        assert_eq!(on(&target(Product::named("tidb"), "8.0.11-TiDB-v8.5.0-gac41d7")), "tidb@8.5");
+        assert_eq!(product_and_version(&target(Product::named("tidb"), "nightly")), "TiDB nightly");
     }
 
     #[test]
     fn a_server_of_somebody_else_is_named_by_its_address() {
         let target = TargetInfo {
-            product: Product::Mariadb,
+            product: Product::named("mariadb"),
             version: "10.11.18-MariaDB".to_owned(),
             variant: String::new(),
         };

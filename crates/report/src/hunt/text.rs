@@ -108,7 +108,8 @@ fn next(summary: &HuntSummary, out: &mut Vec<Line>) {
             "a script for two terminals",
         ));
     }
-    let embedded = summary.places.iter().all(|place| place.on.starts_with("sqlite"));
+    let embedded =
+        summary.places.iter().all(|place| place.target.product.descriptor().is_embedded());
     if embedded {
         ideas.push(("anchorite hunt --on mariadb".to_owned(), "a private server, started for you"));
         ideas.push(("anchorite hunt --on postgres".to_owned(), "another one"));

@@ -74,8 +74,11 @@ fn a_queued_statement_stands_in_its_turn_and_where_it_was_sent() {
 
 fn run_of(case: anchorite_model::Case, events: Vec<Event>) -> Run {
     use anchorite_model::{BlockingKnowledge, Ending, Product, TargetInfo};
-    let target =
-        TargetInfo { product: Product::Sqlite, version: String::new(), variant: String::new() };
+    let target = TargetInfo {
+        product: Product::named("sqlite"),
+        version: String::new(),
+        variant: String::new(),
+    };
     Run {
         case,
         target,

@@ -55,7 +55,11 @@ and what would have to wait for itself is a deadlock."""
 "#;
 
 fn target() -> TargetInfo {
-    TargetInfo { product: Product::Mysql, version: "9.9.9".to_owned(), variant: String::new() }
+    TargetInfo {
+        product: Product::named("mysql"),
+        version: "9.9.9".to_owned(),
+        variant: String::new(),
+    }
 }
 
 fn claims() -> &'static Claims {

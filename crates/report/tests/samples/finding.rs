@@ -37,7 +37,7 @@ fn table(columns: &[&str], cells: &[&[i128]]) -> Rows {
 /// The DELETE that waits and then misses the row whose key moved, on MariaDB at read committed.
 pub fn missed_row() -> Finding {
     let names = ["t1", "t2"];
-    let mut run = run("reduced", Product::Mariadb, "10.11.18-MariaDB-0+deb12u1", &names);
+    let mut run = run("reduced", Product::named("mariadb"), "10.11.18-MariaDB-0+deb12u1", &names);
     at_level(&mut run, Level::ReadCommitted, "READ-COMMITTED");
     run.blocking = asked_innodb();
     let settings =
@@ -134,7 +134,8 @@ fn contrast(change: &str, outcome: &str) -> Contrast {
 
 /// A finding on PostgreSQL with rows that differ, are missing, and are too many, and an error.
 pub fn skew() -> Finding {
-    let mut run = run("reduced", Product::Postgres, "17.11 (Debian 17.11-1)", &["a", "b", "c"]);
+    let mut run =
+        run("reduced", Product::named("postgres"), "17.11 (Debian 17.11-1)", &["a", "b", "c"]);
     at_level(&mut run, Level::Serializable, "serializable");
     run.blocking = anchorite_model::BlockingKnowledge::Asked("pg_blocking_pids".to_owned());
     with_setup(
@@ -214,7 +215,7 @@ pub fn hostile_finding() -> Finding {
 /// Five sessions with five statements each, several of them waiting at once.
 pub fn crowd() -> Finding {
     let names = ["t1", "t2", "t3", "t4", "t5"];
-    let mut run = run("crowd", Product::Mysql, "9.7.4", &names);
+    let mut run = run("crowd", Product::named("mysql"), "9.7.4", &names);
     at_level(&mut run, Level::RepeatableRead, "REPEATABLE-READ");
     let updates: Vec<String> = (0..5)
         .map(|i| format!("UPDATE account SET balance = balance + {i} WHERE id IN (1, {i}) AND owner <> 'nobody'"))
@@ -255,7 +256,7 @@ pub fn crowd() -> Finding {
 
 /// Two statements of one session queue behind a third, and one of them is skipped in the end.
 pub fn queue() -> Finding {
-    let mut run = run("queue", Product::Mysql, "9.7.4", &["t1", "t2", "t3"]);
+    let mut run = run("queue", Product::named("mysql"), "9.7.4", &["t1", "t2", "t3"]);
     at_level(&mut run, Level::RepeatableRead, "REPEATABLE-READ");
     let gone = "the deadlock took the transaction away".to_owned();
     in_order(
@@ -357,7 +358,7 @@ pub fn hunt() -> HuntSummary {
 
 /// The README's first command: a minute on SQLite, nothing found.
 pub fn quiet_hunt() -> HuntSummary {
-    let target = run("x", Product::Sqlite, "3.51.1", &[]).target;
+    let target = run("x", Product::named("sqlite"), "3.51.1", &[]).target;
     HuntSummary {
         seed: 7,
         elapsed_ms: 60_010,

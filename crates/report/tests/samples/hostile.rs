@@ -10,7 +10,7 @@ pub const NASTY: &str = "\u{1b}[31mred\u{1b}[0m | `tick` ``` </testcase> \
     ]]> <b>&amp; \"q\" 'q' \\| \u{202e}rtl\r\n\0\u{7f}";
 
 pub fn hostile() -> RunResult {
-    let mut run = build::run(NASTY, Product::Postgres, NASTY, &["t\u{1b}[1m1", "t|2"]);
+    let mut run = build::run(NASTY, Product::named("postgres"), NASTY, &["t\u{1b}[1m1", "t|2"]);
     run.target.variant = NASTY.to_owned();
     run.case.header.title = Some(NASTY.to_owned());
     run.case.header.source = lines(&[NASTY]);

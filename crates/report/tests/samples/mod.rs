@@ -23,7 +23,7 @@ pub fn asked_innodb() -> BlockingKnowledge {
 
 /// MariaDB at repeatable read: a lost update, with a wait.
 pub fn lost_update() -> Run {
-    let mut run = run("lost-update", Product::Mariadb, "10.11.19-MariaDB", &["t1", "t2"]);
+    let mut run = run("lost-update", Product::named("mariadb"), "10.11.19-MariaDB", &["t1", "t2"]);
     run.case.header.title = Some("both sessions add to the balance that they read".to_owned());
     run.level = Some(Level::RepeatableRead);
     run.sessions.iter_mut().for_each(|s| {
@@ -126,7 +126,7 @@ pub fn judged() -> RunResult {
 
 /// MySQL: a deadlock whose victim is not the submitter, and an error that costs only the statement.
 pub fn deadlock() -> Run {
-    let mut run = run("deadlock", Product::Mysql, "9.7.4", &["t1", "t2"]);
+    let mut run = run("deadlock", Product::named("mysql"), "9.7.4", &["t1", "t2"]);
     run.level = Some(Level::Serializable);
     run.sessions.iter_mut().for_each(|s| {
         s.level = Some(Level::Serializable);
@@ -171,7 +171,7 @@ pub fn deadlock() -> Run {
 /// PostgreSQL: a serialization failure, statements refused after it, NOTICEs, and a COMMIT that
 /// rolls back.
 pub fn failed_commit() -> Run {
-    let mut run = run("failed-commit", Product::Postgres, "15.18", &["reader", "writer"]);
+    let mut run = run("failed-commit", Product::named("postgres"), "15.18", &["reader", "writer"]);
     run.level = Some(Level::RepeatableRead);
     run.sessions.iter_mut().for_each(|s| {
         s.level = Some(Level::RepeatableRead);
@@ -240,7 +240,7 @@ pub fn failed_commit() -> Run {
 /// The server is killed; before that its blocking had to be guessed, and the level is not what was
 /// asked for.
 pub fn server_lost() -> Run {
-    let mut run = run("killed", Product::Tidb, "v8.5.0", &["t1", "t2", "t3"]);
+    let mut run = run("killed", Product::named("tidb"), "v8.5.0", &["t1", "t2", "t3"]);
     run.sessions[0].level = Some(Level::Serializable);
     run.sessions.iter_mut().for_each(|s| s.level_read_back = "REPEATABLE-READ".to_owned());
     run.blocking = BlockingKnowledge::Timeout {
@@ -266,7 +266,7 @@ pub fn server_lost() -> Run {
 
 /// Three sessions in a chain of waits, with a statement that queues and one that is blocked anew.
 pub fn chain() -> Run {
-    let mut run = run("chain", Product::Mysql, "9.7.4", &["t1", "t2", "t3"]);
+    let mut run = run("chain", Product::named("mysql"), "9.7.4", &["t1", "t2", "t3"]);
     run.level = Some(Level::ReadCommitted);
     for (session, level) in run.sessions.iter_mut().zip(["READ-COMMITTED"; 3]) {
         session.level = Some(Level::ReadCommitted);
@@ -305,7 +305,7 @@ pub fn chain() -> Run {
 /// Five sessions: too many for columns of a common terminal.
 pub fn five() -> Run {
     let names = ["t1", "t2", "t3", "t4", "t5"];
-    let mut run = run("five", Product::Postgres, "15.18", &names);
+    let mut run = run("five", Product::named("postgres"), "15.18", &names);
     run.sessions.iter_mut().for_each(|s| s.level_read_back = "read committed".to_owned());
     run.blocking = BlockingKnowledge::Asked("pg_blocking_pids".to_owned());
     let mut events = vec![(1, 0, "UPDATE counter SET value = value + 1 WHERE id = 1", affected(1))];

@@ -6,7 +6,7 @@ use super::build::{self, affected, in_order, returned, rows, run, text};
 
 /// Every kind of value, a long text, many rows, and two result sets of one statement.
 pub fn values() -> Run {
-    let mut run = run("values", Product::Sqlite, "3.51.1", &["t1"]);
+    let mut run = run("values", Product::named("sqlite"), "3.51.1", &["t1"]);
     run.target.variant = "wal".to_owned();
     run.sessions[0].level_read_back = "serializable".to_owned();
     run.blocking = BlockingKnowledge::Asked("SQLITE_BUSY".to_owned());
@@ -56,7 +56,7 @@ pub fn values() -> Run {
 
 /// Statements of several lines, comments and long expressions.
 pub fn multi_line() -> Run {
-    let mut run = run("multi-line", Product::Postgres, "15.18", &["t1", "t2"]);
+    let mut run = run("multi-line", Product::named("postgres"), "15.18", &["t1", "t2"]);
     run.level = Some(Level::ReadCommitted);
     run.sessions.iter_mut().for_each(|s| {
         s.level = Some(Level::ReadCommitted);

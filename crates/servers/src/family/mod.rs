@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anchorite_model::Product;
 use rustix::process::Signal;
 
+use crate::catalog;
 use crate::user::{OtherUser, instead_of_root};
 
 /// A server that is about to be started: which program, which version, where its files are.
@@ -92,53 +93,68 @@ pub(crate) struct Launch {
 
 /// The commands that create the data folder; empty for products that need none.
 pub(crate) fn init(product: Product, files: &ServerFiles<'_>) -> Vec<InitStep> {
-    match product {
-        Product::Mariadb => mariadb::init(files),
-        Product::Mysql => mysql::init(files),
-        Product::Postgres => postgres::init(files),
-        Product::Tidb | Product::Cockroach | Product::Sqlite => Vec::new(),
+    match catalog::server(product).start.as_str() {
+        "mariadb" => mariadb::init(files),
+        "mysql" => mysql::init(files),
+        "postgres" => postgres::init(files),
+        _ => Vec::new(),
     }
 }
 
 /// The command that is the server, listening on this port.
 pub(crate) fn launch(product: Product, files: &ServerFiles<'_>, port: u16) -> Launch {
-    match product {
-        Product::Mariadb => mariadb::launch(files, port),
-        Product::Mysql => mysql::launch(files, port),
-        Product::Postgres => postgres::launch(files, port),
-        Product::Tidb => tidb::launch(files, port),
-        Product::Cockroach => cockroach::launch(files, port),
-        Product::Sqlite => Launch::default(),
-    }
+    let server = catalog::server(product);
+    let mut launch = match server.start.as_str() {
+        "mariadb" => mariadb::launch(files, port),
+        "mysql" => mysql::launch(files, port),
+        "postgres" => postgres::launch(files, port),
+        "tidb" => tidb::launch(files, port),
+        "cockroach" => cockroach::launch(files, port),
+        _ => Launch::default(),
+    };
+    launch.args.extend(server.arguments.iter().cloned());
+    launch
+}
+
+/// The arguments that do not depend on where the server is: also for containers.
+pub(crate) fn settings(product: Product, version: &str) -> Vec<String> {
+    let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+    let server = catalog::server(product);
+    let mut settings: Vec<String> = match server.start.as_str() {
+        "mariadb" => owned(mariadb::settings()),
+        "mysql" => owned(mysql::settings(version)),
+        "postgres" => postgres::settings(),
+        "tidb" => {
+            let quiet = ["-L", "error"].map(str::to_owned);
+            tidb::settings().into_iter().chain(quiet).collect()
+        }
+        _ => cockroach::settings(version),
+    };
+    settings.extend(server.arguments.iter().cloned());
+    settings
 }
 
 /// The user that the server runs as, if it cannot be ourselves.
 pub(crate) fn other_user(product: Product) -> Option<OtherUser> {
-    if product == Product::Postgres { instead_of_root() } else { None }
+    if is_postgres(product) { instead_of_root() } else { None }
 }
 
 /// The account that everything is done with.
-pub(crate) const fn login(product: Product) -> &'static str {
-    match product {
-        Product::Postgres => postgres::LOGIN,
-        _ => "root",
-    }
+pub(crate) fn login(product: Product) -> &'static str {
+    &catalog::server(product).login
 }
 
 /// The signal after which the server cleans up and ends at once. PostgreSQL's immediate shutdown takes its
 /// backends along, which lead sessions of their own, and its shared memory; the others need only SIGKILL.
-pub(crate) const fn polite_signal(product: Product) -> Option<Signal> {
-    match product {
-        Product::Postgres => Some(Signal::QUIT),
-        _ => None,
-    }
+pub(crate) fn polite_signal(product: Product) -> Option<Signal> {
+    is_postgres(product).then_some(Signal::QUIT)
 }
 
 /// The arguments that make a program tell its version.
-pub(crate) const fn version_args(product: Product) -> &'static [&'static str] {
-    match product {
-        Product::Tidb => &["-V"],
-        Product::Cockroach => &["version"],
-        _ => &["--version"],
-    }
+pub(crate) fn version_args(product: Product) -> &'static [String] {
+    &catalog::server(product).version_arguments
+}
+
+fn is_postgres(product: Product) -> bool {
+    catalog::server(product).start == "postgres"
 }

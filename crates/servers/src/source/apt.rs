@@ -41,16 +41,19 @@ impl<'a> Apt<'a> {
         Ok(apt)
     }
 
-    /// Downloads a package with everything that it depends on and unpacks all of it into `tree`.
+    /// Downloads packages with everything that they depend on and unpacks all of it into `tree`.
     pub(crate) fn unpack(
         &self,
-        package: &str,
+        packages: &[String],
         tree: &Path,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
-        progress.step(&format!("downloading {package} from {}", self.suite));
-        self.run(&["install", "-y", "--download-only", package], progress)?;
-        progress.step(&format!("unpacking {package}"));
+        let names = packages.join(", ");
+        progress.step(&format!("downloading {names} from {}", self.suite));
+        let packages = packages.iter().map(String::as_str);
+        let args = ["install", "-y", "--download-only"].into_iter().chain(packages);
+        self.run(&args.collect::<Vec<_>>(), progress)?;
+        progress.step(&format!("unpacking {names}"));
         let archives = self.root.join("cache/archives");
         let entries = fs::read_dir(&archives).map_err(Error::io("read", &archives))?;
         let mut packages: Vec<PathBuf> = entries

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anchorite_model::Product;
+use anchorite_model::product as description;
 
 use crate::folder::OwnedFolder;
 use crate::install::{Installation, Runs, Source};
-use crate::{Error, Progress, family, limits, tool};
+use crate::{Error, Progress, catalog, family, limits, tool};
 
 /// A container that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,14 +77,8 @@ pub(crate) fn find(product: Product, asked: Option<&str>) -> Option<Installation
 
 fn image(product: Product, version: &str) -> Option<String> {
     let tag = if version == "latest" { version.to_owned() } else { format!("v{version}") };
-    match product {
-        Product::Mariadb | Product::Mysql | Product::Postgres => {
-            Some(format!("{product}:{version}"))
-        }
-        Product::Tidb => Some(format!("pingcap/tidb:{tag}")),
-        Product::Cockroach => Some(format!("cockroachdb/cockroach:{tag}")),
-        Product::Sqlite => None,
-    }
+    let container = catalog::server(product).container.as_ref()?;
+    Some(container.image.replace("{version}", version).replace("{tag}", &tag))
 }
 
 /// Fetches the image, if it is not there, and starts a container that ends with the folder.
@@ -112,7 +107,7 @@ pub(crate) fn start(
     folder.adopt_container(container.clone())?;
     let mut args = run_args(product, version, &container.name, port);
     args.push(image.to_owned());
-    args.extend(server_args(product, version));
+    args.extend(family::settings(product, version));
     args.extend_from_slice(extra);
     let command = engine_command(&args)?;
     tool::run(folder, command, &format!("starting {image}"), limits::INITIALISE, progress)?;
@@ -121,43 +116,19 @@ pub(crate) fn start(
 
 /// The engine's own arguments.
 fn run_args(product: Product, version: &str, name: &str, port: u16) -> Vec<String> {
-    let (inner_port, data, environment) = match product {
-        Product::Mariadb => (3306, "/var/lib/mysql", "MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1"),
-        Product::Mysql => (3306, "/var/lib/mysql", "MYSQL_ALLOW_EMPTY_PASSWORD=1"),
-        Product::Postgres => (5432, postgres_data(version), "POSTGRES_HOST_AUTH_METHOD=trust"),
-        Product::Tidb => (4000, "/tmp/tidb", "TMPDIR=/tmp/tidb"),
-        Product::Cockroach | Product::Sqlite => (
-            26257,
-            "/cockroach/cockroach-data",
-            "COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING=true",
-        ),
-    };
+    let Some(container) = &catalog::server(product).container else { return Vec::new() };
+    let (data, environment) = (data_folder(container, version), container.environment.as_str());
     let words = ["run", "-d", "--rm", "--name", name, "--env", environment, "--tmpfs", data];
     let mut args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    args.extend(["--publish".to_owned(), format!("127.0.0.1:{port}:{inner_port}")]);
+    args.extend(["--publish".to_owned(), format!("127.0.0.1:{port}:{}", container.port)]);
     args
 }
 
 /// From version 18 on the image's data folder has the version below it.
-fn postgres_data(version: &str) -> &'static str {
-    match crate::version::numbers(version).first() {
-        Some(major) if *major < 18 => "/var/lib/postgresql/data",
-        _ => "/var/lib/postgresql",
-    }
-}
-
-/// The server's arguments inside the container.
-fn server_args(product: Product, version: &str) -> Vec<String> {
-    let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
-    match product {
-        Product::Mariadb => owned(family::mariadb::settings()),
-        Product::Mysql => owned(family::mysql::settings(version)),
-        Product::Postgres => family::postgres::settings(),
-        Product::Tidb => {
-            let quiet = ["-L", "error"].map(str::to_owned);
-            family::tidb::settings().into_iter().chain(quiet).collect()
-        }
-        Product::Cockroach | Product::Sqlite => family::cockroach::settings(version),
+fn data_folder<'c>(container: &'c description::Container, version: &str) -> &'c str {
+    match (crate::version::numbers(version).first(), &container.data_before) {
+        (Some(first), Some((before, data))) if first < before => data,
+        _ => &container.data,
     }
 }
 
@@ -169,24 +140,30 @@ mod tests {
 
     #[test]
     fn images_are_named_by_version() {
-        assert_eq!(image(Product::Postgres, "16").as_deref(), Some("postgres:16"));
-        assert_eq!(image(Product::Tidb, "8.5.0").as_deref(), Some("pingcap/tidb:v8.5.0"));
+        assert_eq!(image(Product::named("postgres"), "16").as_deref(), Some("postgres:16"));
+        assert_eq!(image(Product::named("tidb"), "8.5.0").as_deref(), Some("pingcap/tidb:v8.5.0"));
         assert_eq!(
-            image(Product::Cockroach, "latest").as_deref(),
+            image(Product::named("cockroach"), "latest").as_deref(),
             Some("cockroachdb/cockroach:latest")
         );
     }
 
     #[test]
     fn only_a_loopback_port_is_published() {
-        for product in [Product::Mariadb, Product::Postgres, Product::Tidb, Product::Cockroach] {
+        for product in [
+            Product::named("mariadb"),
+            Product::named("postgres"),
+            Product::named("tidb"),
+            Product::named("cockroach"),
+        ] {
             let args = run_args(product, "17", "anchorite-1", 4321);
             let at = args.iter().position(|arg| arg == "--publish").unwrap();
             assert!(args[at + 1].starts_with("127.0.0.1:4321:"), "{args:?}");
             assert!(args.contains(&"--rm".to_owned()));
         }
-        assert_eq!(postgres_data("17.2"), "/var/lib/postgresql/data");
-        assert_eq!(postgres_data("latest"), "/var/lib/postgresql");
+        let postgres = catalog::server(Product::named("postgres")).container.as_ref().unwrap();
+        assert_eq!(data_folder(postgres, "17.2"), "/var/lib/postgresql/data");
+        assert_eq!(data_folder(postgres, "latest"), "/var/lib/postgresql");
     }
 
     /// A fake engine that only records its calls; it has no images, and its containers run.
@@ -200,7 +177,7 @@ mod tests {
         write_script(&engine, ENGINE);
         let folder = OwnedFolder::create(parent.path()).unwrap();
         let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
-        let server = (Product::Postgres, "16");
+        let server = (Product::named("postgres"), "16");
         let image = (engine.as_path(), "postgres:16");
         let extra = ["-c".to_owned(), "jit=off".to_owned()];
         let container = start(&folder, server, image, 4321, &extra, &Silent).unwrap();

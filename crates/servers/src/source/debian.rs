@@ -70,7 +70,7 @@ fn archives(folder: &Path) -> Vec<Archive> {
 pub(crate) fn make(
     workshop: &Workshop<'_>,
     product: Product,
-    (suite, package, program): (&str, &str, &str),
+    (suite, packages, program): (&str, &[String], &str),
     progress: &dyn Progress,
 ) -> Result<Made, Error> {
     let own = own_suite().unwrap_or_default();
@@ -81,7 +81,7 @@ pub(crate) fn make(
     })?;
     let root = workshop.entry.join(TREE);
     fs::create_dir(&root).map_err(Error::io("create", &root))?;
-    Apt::open(workshop.folder, archive, suite, progress)?.unpack(package, &root, progress)?;
+    Apt::open(workshop.folder, archive, suite, progress)?.unpack(packages, &root, progress)?;
     let patchelf = patch::patchelf(workshop, archive, &own, progress)?;
     let program = Path::new(program);
     let tree = patch::Tree::open(workshop, TREE)?;

@@ -1,24 +1,20 @@
-//! A program that the user named: `--binary`, or the variable for CockroachDB, which no package provides.
+//! A program that the user named: `--binary`, or the variable of a product that no package provides.
 
 use std::path::{Path, PathBuf};
-
-use anchorite_model::Product;
 
 use super::version_of;
 use crate::install::{Installation, Runs, Source};
 use crate::version::satisfies;
-use crate::{Error, Request, tool};
-
-/// Names a CockroachDB program for all commands.
-pub(crate) const COCKROACH_VARIABLE: &str = "ANCHORITE_COCKROACH";
+use crate::{Error, Request, catalog, tool};
 
 /// The installation that the user named, if any. Its product and version are checked.
 pub(crate) fn find(request: &Request) -> Result<Option<Installation>, Error> {
-    let variable = || std::env::var_os(COCKROACH_VARIABLE).filter(|value| !value.is_empty());
-    let (program, named_by) = match (&request.binary, request.product) {
+    let value = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let variable = catalog::server(request.product).variable.as_deref();
+    let (program, named_by) = match (&request.binary, variable) {
         (Some(program), _) => (program.clone(), "--binary"),
-        (None, Product::Cockroach) => match variable() {
-            Some(program) => (PathBuf::from(program), COCKROACH_VARIABLE),
+        (None, Some(name)) => match value(name) {
+            Some(program) => (PathBuf::from(program), name),
             None => return Ok(None),
         },
         _ => return Ok(None),

@@ -12,10 +12,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anchorite_model::Product;
+use anchorite_model::product::GoModule;
 
 use super::made;
 use crate::cache::{Made, Workshop};
-use crate::catalog::{GoBuild, Toolchain};
 use crate::version::numbers;
 use crate::{Error, Progress, copy, limits, tool};
 
@@ -25,11 +25,11 @@ const SWITCHES_TOOLCHAINS: [u32; 2] = [1, 21];
 const PROGRAM: &str = "bin/tidb-server";
 
 /// Why a module cannot be built here; `None` if it can.
-pub(crate) fn obstacle(build: &GoBuild) -> Option<String> {
+pub(crate) fn obstacle(build: &GoModule) -> Option<String> {
     let Some(go) = tool::on_path(&["go"]) else {
         return Some("it is built from source, and go is not on PATH".to_owned());
     };
-    if matches!(build.toolchain, Toolchain::Fetched(_)) && go_platform().is_none() {
+    if build.old_toolchain.is_some() && go_platform().is_none() {
         return Some(format!("no toolchain for {} processors", std::env::consts::ARCH));
     }
     let (_, output) = tool::ask(&go, ["env", "GOVERSION"])?;
@@ -99,26 +99,28 @@ impl<'a> Go<'a> {
 pub(crate) fn make(
     workshop: &Workshop<'_>,
     product: Product,
-    build: &GoBuild,
+    build: &GoModule,
     progress: &dyn Progress,
 ) -> Result<Made, Error> {
     let mut go = Go::new(workshop, progress);
-    match build.toolchain {
-        Toolchain::Switch(version) => go.set("GOTOOLCHAIN", version.to_owned()),
-        Toolchain::Fetched(version) => go.program = fetch_toolchain(&go, version)?,
+    if let Some(version) = &build.toolchain {
+        go.set("GOTOOLCHAIN", version.clone());
+    }
+    if let Some(version) = &build.old_toolchain {
+        go.program = fetch_toolchain(&go, version)?;
     }
     let source = workshop.folder.path().join("source");
-    go.fetch(build.module, &source)?;
-    if let Some((module, version, folder)) = build.nested {
+    go.fetch((&build.module.0, &build.module.1), &source)?;
+    if let Some((module, version, folder)) = &build.nested {
         go.fetch((module, version), &source.join(folder))?;
     }
     let program = workshop.entry.join(PROGRAM);
-    let (variable, label) = build.label;
+    let (variable, label) = &build.label;
     let link_flags = format!("-s -w -X {variable}={label}");
     let output = program.display().to_string();
     let mut args = vec!["build", "-trimpath", "-tags", "codes", "-ldflags", &link_flags];
-    args.extend(build.flags);
-    args.extend(["-o", &output, build.package]);
+    args.extend(build.flags.iter().map(String::as_str));
+    args.extend(["-o", &output, &build.package]);
     progress.step(&format!("building {product} {label}: this takes minutes"));
     // Listing packages as they are compiled is the only sign of life that the compiler gives.
     args.insert(1, "-v");

@@ -40,13 +40,13 @@ pub fn obtain(request: &Request, progress: &dyn Progress) -> Result<Installation
     }];
     let own_suite = debian::own_suite();
     for row in catalog::candidates(request.product, asked, own_suite.as_deref()) {
-        match from_recipe(row, asked, progress) {
+        match from_recipe(&row, asked, progress) {
             Ok(installation) => return Ok(installation),
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(Error::Unavailable { reason, .. }) => {
-                reasons.push(format!("{}: {reason}", source_of(row)));
+                reasons.push(format!("{}: {reason}", source_of(&row)));
             }
-            Err(error) => reasons.push(format!("{}: {error}", source_of(row))),
+            Err(error) => reasons.push(format!("{}: {error}", source_of(&row))),
         }
     }
     match container::find(request.product, asked) {
@@ -67,8 +67,8 @@ fn explain(request: &Request, mut reasons: Vec<String>) -> String {
     if !series.is_empty() {
         text += &format!(". Versions that can be fetched or built: {}", series.join(", "));
     }
-    if product == Product::Cockroach {
-        text += &format!(". {} may be set to a program", given::COCKROACH_VARIABLE);
+    if let Some(variable) = &catalog::server(product).variable {
+        text += &format!(". {variable} may be set to a program");
     }
     // Only `server start` has this option, and the reader may have called another command.
     text + &format!(
@@ -78,9 +78,9 @@ fn explain(request: &Request, mut reasons: Vec<String>) -> String {
 
 /// The ways to a server without our recipes.
 pub(crate) fn own_program(product: Product) -> String {
-    let variable = match product {
-        Product::Cockroach => format!(", name it with {}", given::COCKROACH_VARIABLE),
-        _ => String::new(),
+    let variable = match &catalog::server(product).variable {
+        Some(variable) => format!(", name it with {variable}"),
+        None => String::new(),
     };
     format!(
         "put a program on PATH{variable} or with anchorite server start {product} --binary PATH, or install podman or \
@@ -88,9 +88,9 @@ pub(crate) fn own_program(product: Product) -> String {
     )
 }
 
-/// The CockroachDB program that the environment names, if it is one.
-pub(crate) fn given_cockroach() -> Option<Installation> {
-    given::find(&Request::any(Product::Cockroach)).ok().flatten()
+/// The program of a product that the environment names, if it is one.
+pub(crate) fn given(product: Product) -> Option<Installation> {
+    given::find(&Request::any(product)).ok().flatten()
 }
 
 /// The word for a recipe.
@@ -119,13 +119,13 @@ pub(crate) fn cache_key(row: &Row, asked: Option<&str>) -> String {
         _ => row.series,
     };
     match row.recipe {
-        Recipe::Npm { .. } => format!("{}-{version}-npm", row.product),
-        _ => format!("{}-{version}", row.product),
+        Recipe::Npm { .. } => format!("{}-{version}-npm", row.product.file_name()),
+        _ => format!("{}-{version}", row.product.file_name()),
     }
 }
 
 fn from_recipe(
-    row: &'static Row,
+    row: &Row,
     asked: Option<&str>,
     progress: &dyn Progress,
 ) -> Result<Installation, Error> {
@@ -142,8 +142,8 @@ fn from_recipe(
                 return Err(unavailable(obstacle));
             }
             let make = |workshop: &Workshop<'_>| match row.recipe {
-                Recipe::Debian { suite, package, program } => {
-                    debian::make(workshop, row.product, (suite, package, program), progress)
+                Recipe::Debian { suite, packages, program } => {
+                    debian::make(workshop, row.product, (suite, packages, program), progress)
                 }
                 Recipe::Go(build) => go::make(workshop, row.product, build, progress),
                 Recipe::Npm { package, program } => {
@@ -217,11 +217,17 @@ mod tests {
     #[test]
     fn cache_keys_tell_versions_and_sources_apart() {
         let row = |product, version| catalog::candidates(product, Some(version), None)[0];
-        assert_eq!(cache_key(row(Product::Mysql, "9.7"), Some("9.7")), "mysql-9.7");
-        assert_eq!(cache_key(row(Product::Mysql, "9.7"), Some("9.7.4")), "mysql-9.7");
-        assert_eq!(cache_key(row(Product::Tidb, "8.5.0"), Some("8.5.0")), "tidb-8.5");
-        assert_eq!(cache_key(row(Product::Postgres, "16.4"), Some("16.4")), "postgres-16.4-npm");
-        assert_eq!(cache_key(row(Product::Postgres, "16"), Some("16")), "postgres-16-npm");
+        assert_eq!(cache_key(&row(Product::named("mysql"), "9.7"), Some("9.7")), "mysql-9.7");
+        assert_eq!(cache_key(&row(Product::named("mysql"), "9.7"), Some("9.7.4")), "mysql-9.7");
+        assert_eq!(cache_key(&row(Product::named("tidb"), "8.5.0"), Some("8.5.0")), "tidb-8.5");
+        assert_eq!(
+            cache_key(&row(Product::named("postgres"), "16.4"), Some("16.4")),
+            "postgres-16.4-npm"
+        );
+        assert_eq!(
+            cache_key(&row(Product::named("postgres"), "16"), Some("16")),
+            "postgres-16-npm"
+        );
     }
 
     #[test]
@@ -232,7 +238,7 @@ mod tests {
             text.contains("11.8, 10.11, 10.5") && text.contains("server start mariadb --binary"),
             "{text}"
         );
-        let text = explain(&Request::any(Product::Cockroach), Vec::new());
+        let text = explain(&Request::any(Product::named("cockroach")), Vec::new());
         assert!(text.contains("ANCHORITE_COCKROACH"), "{text}");
     }
 }

@@ -147,8 +147,11 @@ pub(crate) fn patchelf(
     if !tree.exists() {
         let half = workshop.folder.path().join("patchelf");
         fs::create_dir(&half).map_err(Error::io("create", &half))?;
-        Apt::open(workshop.folder, archive, suite, progress)?
-            .unpack("patchelf", &half, progress)?;
+        Apt::open(workshop.folder, archive, suite, progress)?.unpack(
+            &["patchelf".to_owned()],
+            &half,
+            progress,
+        )?;
         match fs::rename(&half, &tree) {
             // Another process was faster; its copy is just as good.
             Err(_) if tree.exists() => {}

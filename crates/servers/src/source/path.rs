@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anchorite_model::Product;
 
 use super::version_of;
+use crate::catalog;
 use crate::install::{Installation, Runs, Source};
 use crate::tool::is_program;
 use crate::version::{numbers, satisfies};
@@ -32,14 +33,7 @@ pub(crate) fn find(product: Product, asked: Option<&str>) -> Option<Installation
 
 /// Every installed server of the product, those on PATH first, each once.
 pub(crate) fn all(product: Product) -> Vec<Installation> {
-    let names: &[&str] = match product {
-        Product::Mariadb => &["mariadbd", "mysqld"],
-        Product::Mysql => &["mysqld"],
-        Product::Postgres => &["postgres"],
-        Product::Tidb => &["tidb-server"],
-        Product::Cockroach => &["cockroach"],
-        Product::Sqlite => &[],
-    };
+    let names = &catalog::server(product).programs;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path)
         .chain(USUAL_PLACES.iter().flat_map(|place| expand(place)))
@@ -63,7 +57,7 @@ pub(crate) fn all(product: Product) -> Vec<Installation> {
 
 /// PostgreSQL's server alone is of no use.
 fn complete(product: Product, program: &Path) -> bool {
-    product != Product::Postgres || is_program(&program.with_file_name("initdb"))
+    catalog::server(product).needs.iter().all(|file| program.with_file_name(file).exists())
 }
 
 /// Replaces the `*` in a place by what is there.

@@ -23,7 +23,6 @@ mod serial;
 mod set;
 
 use anchorite_drivers::Target;
-use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Ending, Level, Run, RunError, Runner};
 
 use self::kept::{Kept, arrive};
@@ -48,7 +47,7 @@ impl<'t> Arena<'t> {
             let _turn = await_turn(target, &options)?;
             Ok(Kept::open(target, &options)?)
         })?;
-        let reader = Reader::new(Dialect::of(target.info().product));
+        let reader = Reader::new(target.info().product.dialect());
         Ok(Self { target, options, reader, kept: Some(kept) })
     }
 

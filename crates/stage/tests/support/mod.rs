@@ -64,8 +64,8 @@ pub fn case(name: &str, sessions: usize, setup: &[String], steps: Vec<(usize, St
 
 /// Statements that take a few milliseconds without waiting for any lock: asleep, and busy.
 pub fn slow_statements(product: Product) -> [&'static str; 2] {
-    match product {
-        Product::Postgres | Product::Cockroach => {
+    match product.name() {
+        "postgres" | "cockroach" => {
             ["SELECT pg_sleep(0.004)", "SELECT count(*) FROM generate_series(1, 20000)"]
         }
         _ => ["SELECT SLEEP(0.004)", "SELECT BENCHMARK(20000, SHA2('anchorite', 256))"],

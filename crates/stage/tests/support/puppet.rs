@@ -46,7 +46,7 @@ pub struct Puppet {
 impl Puppet {
     pub fn new(shows: Shows, is_deaf: bool) -> Self {
         let (version, variant) = ("1".to_owned(), String::new());
-        let info = TargetInfo { product: Product::Cockroach, version, variant };
+        let info = TargetInfo { product: Product::named("cockroach"), version, variant };
         Self { info, shows, is_deaf, state: Arc::default() }
     }
 

@@ -22,7 +22,6 @@ mod twins;
 use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
-use anchorite_model::sql::Dialect;
 use anchorite_model::{
     Case, Covers, Expected, Judgement, Level, Run, RunError, Runner, TargetInfo, Verdict,
 };
@@ -69,7 +68,7 @@ impl Oracle for Differential {
         if has_second_target {
             return Vec::new();
         }
-        let twins = twins::twins(&run.case, Dialect::of(run.target.product));
+        let twins = twins::twins(&run.case, run.target.product.dialect());
         twins.into_iter().map(|twin| twin.case).collect()
     }
 
@@ -142,7 +141,7 @@ impl Differential {
             Some(Err(error)) => return Err(error.into()),
             None => {}
         }
-        let twins = twins::twins(&run.case, Dialect::of(run.target.product));
+        let twins = twins::twins(&run.case, run.target.product.dialect());
         let runs = evidence.prepared(self.name()).iter().cloned();
         let other = |(twin, run): (twins::Twin, Option<Run>)| {
             Some(Other { side: Side::Twin(twin.change), run: run? })

@@ -57,7 +57,7 @@ pub(super) fn parting(here: &Run, there: &Run) -> Parting {
     if all.is_empty() {
         return Parting::Nowhere;
     }
-    let dialect = Dialect::of(here.target.product);
+    let dialect = here.target.product.dialect();
     let mut texts = here.case.steps.iter().map(|step| &step.statement.sql);
     if let Some(sql) = texts.find(|sql| is_unsteady(sql, dialect)) {
         let reason = format!("the result may depend on the order of rows, time or chance: {sql}");

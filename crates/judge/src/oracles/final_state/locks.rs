@@ -10,7 +10,7 @@
 //! Blind spot: queries over several tables or without all columns; locks of writes; gaps.
 
 use anchorite_claims::DocumentedWrites;
-use anchorite_model::sql::{Dialect, StatementKind, Token, Tokens};
+use anchorite_model::sql::{StatementKind, Token, Tokens};
 use anchorite_model::{Product, Run, RunError, Value};
 
 use super::compare::{abridged, tuple};
@@ -113,13 +113,13 @@ impl Held<'_> {
         read: &'s Performed<'_>,
         table: usize,
     ) -> impl Iterator<Item = (&'s Transaction<'s>, &'s Performed<'s>)> {
-        let dialect = Dialect::of(self.run.target.product);
+        let dialect = self.run.target.product.dialect();
         let name = &self.run.final_state[table].0;
-        let writers = self.transactions.iter().filter(|writer| {
+        let singles_wait = self.run.target.product.descriptor().transactions.single_statements_wait;
+        let writers = self.transactions.iter().filter(move |writer| {
             writer.session != reader.session
                 && !writer.begin.is_some_and(is_optimistic)
-                // <https://docs.pingcap.com/tidb/stable/pessimistic-transaction#differences-from-mysql-innodb>
-                && !(self.run.target.product == Product::Tidb && writer.begin.is_none())
+                && (singles_wait || writer.begin.is_some())
         });
         let all =
             writers.flat_map(|writer| writer.statements.iter().map(move |write| (writer, write)));
@@ -175,13 +175,14 @@ impl Meeting<'_> {
 
 /// The only table of a locking query whose lock keeps all writers out.
 fn locked_table(sql: &str, product: Product) -> Option<String> {
-    let tokens = Tokens::new(sql, 0, Dialect::of(product)).map_while(Result::ok);
+    let tokens = Tokens::new(sql, 0, product.dialect()).map_while(Result::ok);
     let tokens: Vec<Token<'_>> = tokens.filter(Token::is_significant).collect();
     let has = |word: &str| tokens.iter().any(|token| token.is_word(word));
     let others = ["JOIN", "UNION", "EXCEPT", "INTERSECT", "DISTINCT", "GROUP", "LIMIT", "FETCH"];
     let queries = tokens.iter().filter(|token| token.is_word("SELECT")).count();
-    // KEY SHARE lets writers in; TiDB takes no shared locks at all.
-    let lets_in = (has("KEY") && has("SHARE")) || (product == Product::Tidb && has("SHARE"));
+    // KEY SHARE lets writers in; some products take no shared locks at all.
+    let shares = product.descriptor().transactions.shared_locks;
+    let lets_in = has("SHARE") && (has("KEY") || !shares);
     if queries != 1 || lets_in || others.into_iter().any(has) {
         return None;
     }
@@ -194,12 +195,15 @@ mod tests {
 
     #[test]
     fn only_locks_that_keep_writers_out_count() {
-        let postgres = |sql| locked_table(sql, Product::Postgres);
+        let postgres = |sql| locked_table(sql, Product::named("postgres"));
         assert_eq!(postgres("SELECT * FROM t WHERE a = 1 FOR UPDATE").as_deref(), Some("t"));
         assert_eq!(postgres("SELECT * FROM t FOR NO KEY UPDATE").as_deref(), Some("t"));
         assert_eq!(postgres("SELECT * FROM t FOR KEY SHARE"), None);
         assert_eq!(postgres("SELECT * FROM t, u FOR UPDATE"), None);
         assert_eq!(postgres("SELECT * FROM t WHERE a IN (SELECT a FROM u) FOR UPDATE"), None);
-        assert_eq!(locked_table("SELECT * FROM t LOCK IN SHARE MODE", Product::Tidb), None);
+        assert_eq!(
+            locked_table("SELECT * FROM t LOCK IN SHARE MODE", Product::named("tidb")),
+            None
+        );
     }
 }

@@ -28,7 +28,6 @@ pub(crate) mod replay;
 pub(crate) mod transactions;
 
 use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception, ReadPlace};
-use anchorite_model::sql::Dialect;
 use anchorite_model::{
     Covers, Ending, Expected, Judgement, Level, Run, RunError, TargetInfo, Verdict,
 };
@@ -229,7 +228,7 @@ impl Trial<'_> {
         only_reads: bool,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Option<Verdict>, RunError> {
-        let dialect = Dialect::of(self.run.target.product);
+        let dialect = self.run.target.product.dialect();
         let nobody = |_: &Transaction<'_>| false;
         let is_nested = |transaction: &Transaction<'_>| transaction.is_nested_query(dialect);
         let is_upsert = |transaction: &Transaction<'_>| transaction.has_upsert(dialect);
@@ -259,8 +258,8 @@ impl Trial<'_> {
     }
 
     fn refused(&self) -> Vec<Transaction<'_>> {
-        let dialect = Dialect::of(self.run.target.product);
-        transactions::refused_inserts(self.transactions, dialect, self.documented.claims.sees)
+        let product = self.run.target.product;
+        transactions::refused_inserts(self.transactions, product, self.documented.claims.sees)
     }
 
     /// Tries the serial orders until one explains the run, and these refusals with it.

@@ -8,15 +8,9 @@
 //! something else (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
 
 use anchorite_claims::WriteView;
+use anchorite_model::product::Transactions;
 use anchorite_model::sql::{Dialect, StatementKind, Tokens};
 use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, SessionIndex};
-
-/// The stage has cancelled the statement, because the server did not end a deadlock in time: MariaDB and
-/// MySQL, PostgreSQL and CockroachDB.
-const CANCELLED: [&str; 2] = ["1317", "57014"];
-
-/// The key is taken: MariaDB, MySQL and TiDB; PostgreSQL and CockroachDB; SQLite.
-const DUPLICATE_KEY: [&str; 4] = ["1062", "23505", "1555", "2067"];
 
 /// A statement as it was performed.
 #[derive(Debug, Clone)]
@@ -39,6 +33,8 @@ pub struct Performed<'r> {
     pub undone: bool,
     /// Sent when an error had already taken its transaction away, and so ignored.
     pub ignored: bool,
+    /// Whether the stage has cancelled it, because the server did not end a deadlock in time.
+    pub cancelled: bool,
 }
 
 impl Performed<'_> {
@@ -51,8 +47,8 @@ impl Performed<'_> {
             ErrorClass::Conflict,
         ];
         self.ignored
-            || matches!(self.reply, Err(error)
-            if concurrency.contains(&error.class) || CANCELLED.contains(&error.code.as_str()))
+            || self.cancelled
+            || matches!(self.reply, Err(error) if concurrency.contains(&error.class))
     }
 
     /// Whether it changes rows or tables.
@@ -119,13 +115,13 @@ impl Transaction<'_> {
 /// there: then it counts from its beginning.
 pub fn refused_inserts<'r>(
     transactions: &[Transaction<'r>],
-    dialect: Dialect,
+    product: Product,
     sees: WriteView,
 ) -> Vec<Transaction<'r>> {
     let mut found = Vec::new();
     for transaction in transactions.iter().filter(|transaction| !transaction.committed) {
         let first = transaction.statements.iter().find(|statement| statement.is_write());
-        let Some(insert) = first.filter(|statement| is_refused_insert(statement, dialect)) else {
+        let Some(insert) = first.filter(|statement| is_refused_insert(statement, product)) else {
             continue;
         };
         if transaction.begin.is_some_and(is_optimistic) {
@@ -151,10 +147,11 @@ pub fn is_optimistic(begin: &str) -> bool {
     begin.to_ascii_uppercase().contains("OPTIMISTIC")
 }
 
-fn is_refused_insert(statement: &Performed<'_>, dialect: Dialect) -> bool {
-    let mut tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
+fn is_refused_insert(statement: &Performed<'_>, product: Product) -> bool {
+    let taken = &product.descriptor().duplicate_key;
+    let mut tokens = Tokens::new(statement.sql, 0, product.dialect()).filter_map(Result::ok);
     statement.kind == StatementKind::Insert
-        && matches!(statement.reply, Err(error) if DUPLICATE_KEY.contains(&error.code.as_str()))
+        && matches!(statement.reply, Err(error) if taken.contains(&error.code))
         && !tokens.any(|token| token.is_word("SELECT"))
 }
 
@@ -200,6 +197,7 @@ impl<'r> Follower<'r> {
     fn follow(mut self) -> Result<Vec<Transaction<'r>>, String> {
         let mut waiting = None;
         let (run, session) = (self.run, self.session);
+        let cancelled = &run.target.product.descriptor().cancelled;
         for event in run.events.iter().filter(|event| event.session == session) {
             if matches!(event.outcome, Outcome::Blocked { .. }) {
                 waiting = Some(event.n);
@@ -226,6 +224,7 @@ impl<'r> Follower<'r> {
                 waited: waiting == Some(event.n),
                 undone: false,
                 ignored: false,
+                cancelled: matches!(reply, Err(error) if cancelled.contains(&error.code)),
             })?;
         }
         self.close(false, usize::MAX);
@@ -234,6 +233,11 @@ impl<'r> Follower<'r> {
 
     fn name(&self) -> &str {
         &self.run.sessions[self.session].name
+    }
+
+    /// What transactions of the product do in their own way.
+    fn habits(&self) -> &'static Transactions {
+        &self.run.target.product.descriptor().transactions
     }
 
     fn take(&mut self, statement: Performed<'r>) -> Result<(), String> {
@@ -280,7 +284,7 @@ impl<'r> Follower<'r> {
                 self.take_inside(statement);
                 Ok(())
             }
-            (StatementKind::Savepoint(_), Ok(_)) if self.run.target.product == Product::Sqlite => {
+            (StatementKind::Savepoint(_), Ok(_)) if self.habits().savepoint_begins => {
                 Err(format!("{} begins a transaction by a SAVEPOINT", self.name()))
             }
             (
@@ -297,7 +301,7 @@ impl<'r> Follower<'r> {
     }
 
     fn take_inside(&mut self, mut statement: Performed<'r>) {
-        if statement.kind == StatementKind::Ddl && commits_before_ddl(self.run.target.product) {
+        if statement.kind == StatementKind::Ddl && self.habits().ddl_commits {
             self.close(true, statement.start);
             self.single(statement);
             return;
@@ -348,10 +352,4 @@ impl<'r> Follower<'r> {
             ended,
         });
     }
-}
-
-/// Whether DDL first commits the transaction that it stands in.
-/// See <https://dev.mysql.com/doc/refman/8.4/en/implicit-commit.html>.
-fn commits_before_ddl(product: Product) -> bool {
-    matches!(product, Product::Mysql | Product::Mariadb | Product::Tidb)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use anchorite_model::sql::{Dialect, StatementKind, literal};
+use anchorite_model::sql::{StatementKind, literal};
 use anchorite_model::{Case, Outcome, Rows, Run, RunError, SessionIndex, Statement, Step, Value};
 
 use super::shape::generated_columns;
@@ -58,7 +58,7 @@ impl<'r> Evaluator<'r> {
                 _ => return Err("the set-up does more than to fill tables".to_owned()),
             }
         }
-        let dialect = Dialect::of(run.target.product);
+        let dialect = run.target.product.dialect();
         let created_at = |name: &String| {
             ddl.iter().position(|statement| {
                 statement.sql.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == name)
@@ -146,7 +146,7 @@ impl<'r> Evaluator<'r> {
     }
 
     fn filling(&self, contents: &Contents) -> Vec<String> {
-        let dialect = Dialect::of(self.run.target.product);
+        let dialect = self.run.target.product.dialect();
         let mut statements = Vec::new();
         for table in &self.filling_order {
             let Some(rows) = contents.get(table).filter(|rows| !rows.is_empty()) else { continue };

@@ -40,7 +40,7 @@ macro_rules! inner {
 use inner;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception, WriteWord};
-use anchorite_model::sql::{Dialect, StatementKind};
+use anchorite_model::sql::StatementKind;
 use anchorite_model::{Case, Event, Outcome, Run, RunError};
 
 use super::compare::abridged;
@@ -128,7 +128,7 @@ fn dirty_query(
 ) -> Option<String> {
     let is_dirty = |exception: &&Exception| exception.rows.contains(&Deviation::Uncommitted);
     let exception = documented.exceptions.iter().copied().find(is_dirty)?;
-    let dialect = Dialect::of(run.target.product);
+    let dialect = run.target.product.dialect();
     let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
     let queries = writes.any(|statement| {
         let shape = write_shape(statement.sql, dialect);

@@ -73,7 +73,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
         }
         actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
         let actions = actions.into_iter().map(|(_, _, action)| action).collect();
-        let dialect = Dialect::of(run.target.product);
+        let dialect = run.target.product.dialect();
         Self { run, committed, sees: documented.claims.sees, dialect, actions }
     }
 

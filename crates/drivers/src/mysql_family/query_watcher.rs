@@ -1,0 +1,122 @@
+//! A watcher that asks one query of a product's descriptor, and the process list for what that does not show.
+//!
+//! The query answers with a row per wait: the waiting connection, the one that it waits for (NULL where the server does
+//! not tell), and what for. Both questions go in one round trip. Assumption: a lock that was granted is gone from the
+//! view. Blind spot: what neither the view nor the process list shows.
+
+use super::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
+use crate::endpoint::Endpoint;
+use crate::mysql_wire::{Connection, WireError};
+use crate::{ConnectionId, TargetError, Wait, Watcher};
+
+use anchorite_model::Value;
+
+pub(super) struct QueryWatcher {
+    connection: Connection,
+    endpoint: String,
+    look: String,
+    method: String,
+    states: StateWatch,
+}
+
+impl QueryWatcher {
+    /// Connects and looks once, so that missing rights are noticed here.
+    pub(super) fn open(endpoint: &Endpoint, query: &str) -> Result<Self, String> {
+        let open = || -> Result<_, Box<dyn std::error::Error>> {
+            let mut connection = Connection::open_multi(endpoint)?;
+            let states = StateWatch::new(&mut connection)?;
+            let method = format!("{}, {}", views(query), states.method());
+            let look = format!("{query}; SHOW PROCESSLIST");
+            let endpoint = endpoint.to_string();
+            let mut watcher = Self { connection, endpoint, look, method, states };
+            watcher.look(&[])?;
+            Ok(watcher)
+        };
+        open().map_err(|error| format!("{}: {error}", views(query)))
+    }
+
+    fn look(&mut self, outstanding: &[ConnectionId]) -> Result<Vec<Wait>, WireError> {
+        let answer = self.connection.query(&self.look, CONTROL_LIMIT)?;
+        let mut waits = read(rows(&answer, 0));
+        waits.retain(|wait| outstanding.contains(&wait.waiter));
+        let mut states = waiting_states(rows(&answer, 1));
+        states.retain(|id, _| waits.iter().all(|wait| wait.waiter != *id));
+        waits.extend(self.states.waits(&mut self.connection, outstanding, states)?);
+        Ok(waits)
+    }
+}
+
+/// The views that a query looks at, for people: the names with a dot in it.
+fn views(query: &str) -> String {
+    let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
+    let mut views: Vec<&str> = words
+        .filter(|word| word.to_lowercase().starts_with("information_schema."))
+        .filter_map(|word| word.split_once('.').map(|(_, view)| view))
+        .collect();
+    views.dedup();
+    views.join(", ")
+}
+
+/// The rows of the query: those of one waiter are put together.
+fn read(rows: &[Vec<Value>]) -> Vec<Wait> {
+    let number = |cell: &Value| -> Option<u64> { text(cell)?.parse().ok() };
+    let mut waits: Vec<Wait> = Vec::new();
+    for row in rows {
+        let [waiter, blocker, kind] = &row[..] else { continue };
+        let (Some(waiter), blocker) = (number(waiter), number(blocker)) else { continue };
+        match waits.iter_mut().find(|wait| wait.waiter == waiter) {
+            Some(wait) => {
+                if let (Some(known), Some(blocker)) = (&mut wait.blockers, blocker)
+                    && !known.contains(&blocker)
+                {
+                    known.push(blocker);
+                }
+            }
+            None => {
+                let blockers = blocker.map(|blocker| vec![blocker]);
+                waits.push(Wait { waiter, blockers, kind: text(kind).unwrap_or_default() });
+            }
+        }
+    }
+    waits
+}
+
+impl Watcher for QueryWatcher {
+    fn method(&self) -> String {
+        self.method.clone()
+    }
+
+    fn waits(
+        &mut self,
+        outstanding: &[ConnectionId],
+        _all: &[ConnectionId],
+    ) -> Result<Vec<Wait>, TargetError> {
+        self.look(outstanding).map_err(|error| cannot_ask(&self.endpoint, &error))
+    }
+
+    fn waits_last(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_blockers_of_one_waiter_are_put_together() {
+        let row = |waiter: i128, blocker: Option<i128>| {
+            let blocker = blocker.map_or(Value::Null, Value::Int);
+            vec![Value::Int(waiter), blocker, Value::Text("row lock".to_owned())]
+        };
+        let waits = read(&[row(4, Some(5)), row(6, None), row(4, Some(7)), row(4, Some(5))]);
+        let wait = |waiter, blockers| Wait { waiter, blockers, kind: "row lock".to_owned() };
+        assert_eq!(waits, [wait(4, Some(vec![5, 7])), wait(6, None)]);
+    }
+
+    #[test]
+    fn the_method_names_the_views() {
+        let query = "SELECT 1 FROM information_schema.ROCKSDB_TRX w JOIN information_schema.ROCKSDB_LOCKS l";
+        assert_eq!(views(query), "ROCKSDB_TRX, ROCKSDB_LOCKS");
+    }
+}

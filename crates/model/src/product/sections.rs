@@ -1,0 +1,301 @@
+//! The sections of a descriptor that say how a product is spoken to and what it does in its own way.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::Level;
+
+/// What a URL leaves out, and how a server is recognised.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Connection {
+    /// The usual administrator.
+    pub user: String,
+    /// The usual port.
+    pub port: u16,
+    /// The database that is always there; empty where none is needed.
+    pub database: String,
+    /// Words in a server's version, in lower case, one of which it must say to be this product; empty: none is needed.
+    pub says: Vec<String>,
+    /// Words that it must not say.
+    pub never_says: Vec<String>,
+    /// The groups of an option file that its client reads; empty: its client is libpq.
+    pub option_groups: Vec<String>,
+    /// The command line of its client for a private server; `{port}` stands for the port.
+    pub client: String,
+}
+
+/// What is peculiar about its version numbers.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VersionText {
+    /// The version proper stands behind this text, where a server says it.
+    pub behind: String,
+    /// How many numbers name a series (`15`, `10.11`).
+    pub series: usize,
+    /// How many numbers name a release, oldest first: from a first number on.
+    pub release: Vec<ReleaseNumbers>,
+    /// The first version that tells its clients that it is shut down; `None`: none does.
+    pub announces_shutdown: Option<String>,
+}
+
+/// How many numbers name a release.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseNumbers {
+    /// From this first number on.
+    pub since: u64,
+    /// So many.
+    pub numbers: usize,
+}
+
+impl Default for VersionText {
+    fn default() -> Self {
+        Self { behind: String::new(), series: 2, release: Vec::new(), announces_shutdown: None }
+    }
+}
+
+impl VersionText {
+    /// How many numbers a release with this first one has.
+    pub fn numbers_of_release(&self, first: u64) -> usize {
+        let known = self.release.iter().rev().find(|release| release.since <= first);
+        known.map_or(3, |release| release.numbers)
+    }
+}
+
+/// What its transactions do in their own way.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Transactions {
+    /// Whether DDL first commits the transaction that it stands in.
+    pub ddl_commits: bool,
+    /// Whether a SAVEPOINT outside of a transaction begins one.
+    pub savepoint_begins: bool,
+    /// Whether a locking read for sharing takes a lock.
+    pub shared_locks: bool,
+    /// Whether a statement outside of a transaction waits for the locks of others before it writes.
+    pub single_statements_wait: bool,
+    /// The statements that take a snapshot which holds no lock, by variant of the engine; `*` is any.
+    pub snapshot: BTreeMap<String, Vec<String>>,
+    /// The level that a session needs for that.
+    #[serde(deserialize_with = "some_level")]
+    pub snapshot_level: Option<Level>,
+    /// The variants of an embedded engine in which a COMMIT waits for readers.
+    pub readers_block_commit: Vec<String>,
+}
+
+impl Default for Transactions {
+    fn default() -> Self {
+        Self {
+            ddl_commits: false,
+            savepoint_begins: false,
+            shared_locks: true,
+            single_statements_wait: true,
+            snapshot: BTreeMap::new(),
+            snapshot_level: None,
+            readers_block_commit: Vec::new(),
+        }
+    }
+}
+
+impl Transactions {
+    /// The statements that take a snapshot, in a variant of the engine; empty where there is no such thing.
+    pub fn snapshot_in(&self, variant: &str) -> &[String] {
+        let any = || self.snapshot.get("*");
+        self.snapshot.get(variant).or_else(any).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// How levels are set and read back.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Levels {
+    /// The levels that it really has, weakest first.
+    pub level: Vec<LevelText>,
+    /// Questions for a session's level, of which the first that the server understands counts.
+    pub read_back: Vec<String>,
+    /// Whether the truth is only told inside of a transaction.
+    pub read_back_inside: bool,
+    /// Variables that decide about the isolation beside the level; they can stand in `words` as `{name}`.
+    pub beside: Vec<String>,
+    /// How the level is told; `{level}` is the server's word.
+    pub words: Option<String>,
+    /// How a word is told that names no level of the product.
+    pub unknown_words: Option<String>,
+    /// Settings that change what a level is.
+    pub changed_by: Vec<LevelChange>,
+}
+
+/// One level.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelText {
+    /// The level.
+    #[serde(deserialize_with = "level")]
+    pub name: Level,
+    /// The statements that give it to a session.
+    pub set: Vec<String>,
+    /// A variable without which a server does not have the level.
+    pub needs: Option<String>,
+}
+
+/// A setting that changes what a level is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelChange {
+    /// The variable.
+    pub variable: String,
+    /// The value that does it.
+    pub value: String,
+    /// At these levels.
+    #[serde(deserialize_with = "levels")]
+    pub at: Vec<Level>,
+    /// The level that the first of them then is, too.
+    #[serde(deserialize_with = "level")]
+    pub makes: Level,
+    /// What is told beside the level.
+    pub words: String,
+}
+
+fn level<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse().map_err(serde::de::Error::custom)
+}
+
+fn some_level<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Level>, D::Error> {
+    level(deserializer).map(Some)
+}
+
+fn levels<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Level>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
+}
+
+impl Levels {
+    /// What is said about a level.
+    pub fn get(&self, level: Level) -> Option<&LevelText> {
+        self.level.iter().find(|known| known.name == level)
+    }
+
+    /// The statements that give a session a level. A product without snapshot isolation by that name has it, if at
+    /// all, as repeatable read.
+    pub fn set(&self, level: Level) -> &[String] {
+        let instead = (level == Level::Snapshot).then_some(Level::RepeatableRead);
+        let known = self.get(level).or_else(|| self.get(instead?));
+        known.map_or(&[], |known| &known.set)
+    }
+}
+
+/// What a session is given before its first statement.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionText {
+    /// The statements; `{seconds}` and `{milliseconds}` stand for the limit on a wait for a lock.
+    pub prepare: Vec<String>,
+    /// The longest limit that the server takes, in seconds.
+    pub lock_wait_max: u64,
+    /// The statement that ends what another connection executes, and the one that ends the connection; `{id}` is its
+    /// number.
+    pub cancel: String,
+    /// See `cancel`.
+    pub kill: String,
+    /// A question for the connection's own number, where the greeting does not tell it.
+    pub id: Option<String>,
+    /// What keeps the server's background work from ending waits; see the driver.
+    pub stillness: Option<String>,
+    /// How it is learnt when deleted rows are not felt any more: a name of the driver.
+    pub purge: Option<String>,
+}
+
+impl Default for SessionText {
+    fn default() -> Self {
+        Self {
+            prepare: Vec::new(),
+            lock_wait_max: u64::MAX,
+            cancel: "KILL QUERY {id}".to_owned(),
+            kill: "KILL {id}".to_owned(),
+            id: None,
+            stillness: None,
+            purge: None,
+        }
+    }
+}
+
+/// How it is asked who waits for whom.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Waits {
+    /// Probes of the driver, in the order in which they are tried.
+    pub probe: Vec<Probe>,
+    /// A query, for the probe `query`: one row per wait, with the waiting connection, the one that it waits for, and
+    /// what for.
+    pub query: String,
+}
+
+/// A probe of the driver.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// What the driver calls it.
+    pub name: String,
+    /// The first version that it is for, by the first numbers of what the server says.
+    pub since: Option<String>,
+    /// The first version that it is not for.
+    pub before: Option<String>,
+}
+
+impl Probe {
+    /// Whether it is for a server that says this version.
+    pub fn is_for(&self, version: &str) -> bool {
+        let numbers = |text: &str| -> Vec<u64> {
+            let parts = text.split(|c: char| !c.is_ascii_digit());
+            parts.map_while(|part| part.parse().ok()).collect()
+        };
+        let version = numbers(version);
+        self.since.as_ref().is_none_or(|since| version >= numbers(since))
+            && self.before.as_ref().is_none_or(|before| version < numbers(before))
+    }
+}
+
+/// A question for settings: answered with names and values.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The statement.
+    pub sql: String,
+    /// What is put in front of each name.
+    #[serde(default)]
+    pub prefix: String,
+}
+
+/// How it says that its own data is damaged.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Damage {
+    /// The codes of the errors that say so.
+    pub codes: Vec<String>,
+    /// Of these, the codes by which a transaction that was begun OPTIMISTIC may learn at its COMMIT that a key is
+    /// taken: nothing is damaged then.
+    pub late_duplicates: Vec<String>,
+}
+
+/// What scripts for its developers look like.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scripts {
+    /// The form that they use themselves: `mtr` or `spec`.
+    pub native: Option<String>,
+    /// Statements that a session needs, beside its level, to behave as under Anchorite.
+    pub session: Vec<String>,
+    /// The beginning of an mtr test.
+    pub mtr_opening: Vec<String>,
+    /// The errors of conflicts, for a test that was written without a run.
+    pub conflict_errors: Vec<String>,
+    /// A query that tells whether the connection `{id}` waits for a row.
+    pub mtr_waits: String,
+    /// Where its issues are: the beginning of an issue's name, and of its address.
+    pub tracker: BTreeMap<String, String>,
+}
