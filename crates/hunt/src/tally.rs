@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anchorite_judge::fate::{End, ends};
+use anchorite_judge::evidence::ends::{End, ends};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{
     Blocker, ErrorClass, HuntSummary, Outcome, Run, Verdict, VerdictCounts, disagreements, worst,

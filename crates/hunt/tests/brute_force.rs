@@ -13,7 +13,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::open;
 use anchorite_generate::Recipe;
 use anchorite_hunt::Examiner;
-use anchorite_judge::fate::{End, ends};
+use anchorite_judge::evidence::ends::{End, ends};
 use anchorite_judge::oracles;
 use anchorite_model::{Case, Outcome, Product, Run, StatementKind, Value, Verdict};
 use anchorite_stage::{Arena, RunOptions, Runner};

@@ -7,7 +7,7 @@
 use anchorite_model::{Answer, Blocker, ErrorClass, Outcome, Run};
 
 use crate::condition::{Condition, Fact, Row, RowFact, StepFact};
-use crate::fate::{End, ends, last_event};
+use crate::evidence::ends::{End, ends, last_event};
 
 impl Condition {
     /// Whether one of the alternatives is true of the run.

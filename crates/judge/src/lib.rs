@@ -7,7 +7,6 @@
 //!
 //! * [`condition`]: the little language, as values; [`parse`] makes them from text, [`header`] finds them.
 //! * [`holds`]: whether a condition is true of a run.
-//! * [`fate`]: whether a session's transactions really committed.
 //! * [`measured`]: at which products, versions and levels a case is known to show its phenomenon; [`expect`]: which
 //!   verdicts it gets there; [`mod@compare`]: a run held against both.
 //! * [`classic`]: the classic anomalies that the rows of any run prove.
@@ -19,7 +18,6 @@ pub mod condition;
 pub mod coverage;
 pub mod evidence;
 pub mod expect;
-pub mod fate;
 pub mod header;
 pub mod holds;
 pub mod laboratory;

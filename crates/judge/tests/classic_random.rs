@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use anchorite_claims::{Anomaly, Claims};
 use anchorite_drivers::{Target, open};
-use anchorite_judge::fate::{End, ends, last_event};
+use anchorite_judge::evidence::ends::{End, ends, last_event};
 use anchorite_judge::{Observed, observed};
 use anchorite_model::{Answer, Case, Level, Outcome, Product, Run, Value};
 use anchorite_stage::{RunOptions, run_case};

@@ -18,6 +18,7 @@ pub mod run;
 pub mod runner;
 pub mod spec;
 pub mod sql;
+pub mod transactions;
 pub mod value;
 pub mod verdict;
 

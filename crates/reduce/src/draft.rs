@@ -1,7 +1,8 @@
 //! A case in the form in which it is reduced, and what it costs to read.
 
 use anchorite_model::sql::{Dialect, TokenKind};
-use anchorite_model::{Case, Header, SessionIndex, Statement, StatementKind, Step};
+use anchorite_model::transactions::Follower;
+use anchorite_model::{Answer, Case, Header, SessionIndex, Statement, Step};
 
 use anchorite_sql::ParsedStatement;
 
@@ -123,32 +124,20 @@ impl Draft {
         cost
     }
 
-    /// Which transaction each step belongs to; numbered in order of appearance.
+    /// Which transaction each step belongs to, if all goes well; numbered in order of appearance.
     pub(crate) fn transactions(&self) -> Vec<usize> {
-        let mut open: Vec<Option<usize>> = vec![None; self.sessions.len()];
-        let mut next = 0;
-        let mut transactions = Vec::with_capacity(self.lines.len());
-        for line in &self.lines {
-            let kind = line.parsed.kind();
-            let current = &mut open[line.session];
-            if kind == StatementKind::Begin {
-                *current = None;
-            }
-            let number = current.unwrap_or_else(|| {
-                next += 1;
-                next - 1
-            });
-            transactions.push(number);
-            match kind {
-                StatementKind::Begin => *current = Some(number),
-                StatementKind::Commit { chain: false }
-                | StatementKind::Rollback { chain: false } => {
-                    *current = None;
-                }
-                _ => {}
-            }
-        }
-        transactions
+        let mut followers = vec![Follower::default(); self.sessions.len()];
+        let mut met: Vec<(SessionIndex, usize)> = Vec::new();
+        let number = |line: &Line| {
+            let follower = &mut followers[line.session];
+            follower.take(&line.parsed.kind(), Ok(&Answer::default()));
+            let transaction = (line.session, follower.number());
+            met.iter().position(|known| *known == transaction).unwrap_or_else(|| {
+                met.push(transaction);
+                met.len() - 1
+            })
+        };
+        self.lines.iter().map(number).collect()
     }
 
     /// Keeps the steps for which this says so, by position.

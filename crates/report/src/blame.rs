@@ -2,10 +2,10 @@
 //!
 //! Idea: an oracle that can point at a statement begins its sentence with `step 3 (DELETE FROM t)`. Where it only
 //! compared the run with serial orders, it is the statement that differs in every one of them; else the first that
-//! differs in the nearest order. Assumption: the wording of `anchorite_judge::final_state`. Blind spot: for a violation
+//! differs in the nearest order. Assumption: the wording of `anchorite_judge::evidence`. Blind spot: for a violation
 //! that shows only in the tables, no statement is to blame.
 
-use anchorite_judge::final_state::abridged;
+use anchorite_judge::evidence::words::abridged;
 use anchorite_model::{Expected, Run, Verdict};
 
 /// Who is to blame, and for what.

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anchorite_drivers::{ConnectionId, Reply, Session};
 use anchorite_model::sql::StatementKind;
+use anchorite_model::transactions::Follower;
 use anchorite_model::{DbError, ErrorClass, SessionIndex};
 
 /// A statement that was sent and not yet answered.
@@ -35,13 +36,10 @@ pub struct CaseSession {
     pub pending: Option<Pending>,
     /// Steps that wait until the session is free again.
     pub queue: VecDeque<usize>,
-    /// Inside BEGIN ... COMMIT, by the statements that succeeded.
-    explicit: bool,
+    /// What became of its transactions, by the statements and their answers.
+    transactions: Follower,
     /// Whether the server says that a transaction is open; `None` = it did not say.
     in_transaction: Option<bool>,
-    /// The explicit transaction was ended by an error: its remaining statements must not be sent, because they would
-    /// run outside it.
-    orphaned: bool,
     /// The connection is gone.
     pub lost: bool,
     /// How many statements were sent at the end to end what it has open.
@@ -57,9 +55,8 @@ impl CaseSession {
             session,
             pending: None,
             queue: VecDeque::new(),
-            explicit: false,
+            transactions: Follower::default(),
             in_transaction: None,
-            orphaned: false,
             lost: false,
             endings: 0,
         }
@@ -75,7 +72,9 @@ impl CaseSession {
         if self.lost {
             return Some("the connection is lost");
         }
-        (self.orphaned && !kind.ends_transaction() && !begins(kind))
+        // It would run outside of the transaction that it belongs to.
+        let is_orphan = self.transactions.is_orphaned() && !kind.ends_transaction();
+        (is_orphan && *kind != StatementKind::Begin)
             .then_some("its transaction was ended by the error before")
     }
 
@@ -95,23 +94,21 @@ impl CaseSession {
 
     /// Whether something is, or may be, open here that a rollback would end.
     pub fn maybe_in_transaction(&self) -> bool {
-        self.in_transaction.unwrap_or(self.explicit)
+        self.in_transaction.unwrap_or_else(|| self.transactions.is_open())
     }
 
     /// Records what an answer means for the session's transaction.
     pub fn learn(&mut self, kind: &StatementKind, reply: &Reply) {
+        self.transactions.take(kind, reply.as_ref());
         match reply {
             Ok(answer) => {
                 self.in_transaction = answer.in_transaction;
-                if begins(kind) {
-                    self.explicit = true;
-                    self.orphaned = false;
-                } else if kind.ends_transaction() {
-                    // AND CHAIN begins the next one at once.
-                    self.explicit = answer.in_transaction == Some(true);
-                    self.orphaned = false;
-                } else if answer.in_transaction == Some(false) {
-                    self.explicit = false;
+                let is_begin = *kind == StatementKind::Begin;
+                // A server that says so has begun the next one at once, or has ended this one without being told to.
+                match answer.in_transaction {
+                    Some(true) if kind.ends_transaction() => self.transactions.correct(true),
+                    Some(false) if !is_begin => self.transactions.correct(false),
+                    _ => {}
                 }
             }
             Err(error) => {
@@ -119,8 +116,6 @@ impl CaseSession {
                 // If the server sends no status with an error, keep what we know.
                 self.in_transaction = error.in_transaction.or(self.in_transaction);
                 if error.transaction_gone && error.in_transaction != Some(true) {
-                    self.orphaned = self.explicit && !kind.ends_transaction();
-                    self.explicit = false;
                     self.in_transaction = Some(false);
                 }
             }
@@ -147,8 +142,4 @@ impl Session for Closed {
     }
 
     fn cancel(&mut self) {}
-}
-
-fn begins(kind: &StatementKind) -> bool {
-    matches!(kind, StatementKind::Begin)
 }

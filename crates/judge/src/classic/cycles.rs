@@ -12,7 +12,7 @@ use anchorite_claims::Anomaly;
 
 use super::history::History;
 use super::sight::{Evidence, Seen, Sight};
-use crate::final_state::transactions::Transaction;
+use crate::evidence::transactions::Transaction;
 
 /// Longer cycles than this are not looked for.
 const LENGTH_MAX: usize = 4;
@@ -85,7 +85,7 @@ impl<'a> Graph<'a> {
                     later.any(|(_, version)| version.writer == Some(writer))
                 }
             };
-            let (anomaly, fate) = if !self.transactions[writer].committed {
+            let (anomaly, became) = if !self.transactions[writer].committed {
                 (Anomaly::G1a, "was rolled back")
             } else if sight.seen.iter().all(is_intermediate) {
                 (Anomaly::G1b, "changed it again before it committed")
@@ -94,7 +94,7 @@ impl<'a> Graph<'a> {
             };
             let because = vec![
                 format!("{} {}", self.saw(sight), self.origin(writer, version)),
-                format!("{} {fate}", self.name(writer)),
+                format!("{} {became}", self.name(writer)),
             ];
             if !found.iter().any(|known| known.anomaly == anomaly) {
                 found.push(Sighting { anomaly, by_write: sight.by_write, because });

@@ -14,7 +14,7 @@ use anchorite_model::{Run, Value};
 use anchorite_sql::formula::{Formula, Scope};
 
 use super::sight::{Evidence, Seen, Sight};
-use crate::final_state::transactions::{Performed, Transaction};
+use crate::evidence::transactions::{Performed, Transaction};
 use anchorite_sql::followed::{Row, Tables, Write};
 
 /// A version of a row.

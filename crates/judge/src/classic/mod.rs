@@ -24,7 +24,7 @@ use anchorite_claims::{Anomaly, Claims, Promise};
 use anchorite_model::{Ending, Run};
 
 use crate::evidence::level_of;
-use crate::final_state::transactions::transactions;
+use crate::evidence::transactions::transactions;
 use crate::probe;
 use cycles::{Graph, Sighting};
 use history::History;

@@ -10,7 +10,7 @@ use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, StatementKind, Value};
 
 use super::cycles::Sighting;
-use crate::final_state::transactions::{Performed, Transaction};
+use crate::evidence::transactions::{Performed, Transaction};
 use anchorite_sql::followed::Tables;
 
 /// The anomalies that two answers to one question prove.

@@ -9,7 +9,7 @@
 use anchorite_model::{Run, Value};
 use anchorite_sql::formula::{Formula, Scope};
 
-use crate::final_state::transactions::{Performed, Transaction};
+use crate::evidence::transactions::{Performed, Transaction};
 use anchorite_sql::followed::{Row, Tables, Write};
 
 /// With more transactions than this their orders are not tried.

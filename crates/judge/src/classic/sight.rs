@@ -9,7 +9,7 @@ use anchorite_model::Value;
 use anchorite_sql::formula::Formula;
 
 use super::history::History;
-use crate::final_state::transactions::Performed;
+use crate::evidence::transactions::Performed;
 use anchorite_sql::followed::{Read, Write};
 
 /// What a read may have seen of a row.

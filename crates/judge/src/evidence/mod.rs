@@ -1,18 +1,68 @@
 //! What a run has left for the oracles to look at.
 //!
-//! Idea: several oracles ask the same things of one run. Each of them is found out when the first one asks, and kept.
+//! Idea: several oracles ask the same things of one run. Each of them is found out when the first one asks, and kept,
+//! so that more oracles do not cost more. Where something cannot be told, the reason is a sentence; an oracle that
+//! needs it passes it on, and its verdict is Undecided.
 //!
-//! Where something cannot be told, the reason is a sentence; an oracle that needs it passes it on, and its verdict is
-//! Undecided.
+//! * [`transactions`]: which there were, and what became of them; [`ends`]: only the latter.
+//! * [`serial`]: whether a serial order explains the run, by [`orders`] and [`replay`]; [`refusals`]: INSERTs that were
+//!   refused, and have to be again.
+//! * [`versions`]: the versions of every row; [`evaluator`]: what a statement does to given rows; [`shape`]: what it
+//!   writes.
+//! * [`difference`]: how two runs differ; [`words`]: rows and statements in sentences.
 
-use std::cell::OnceCell;
+pub mod difference;
+pub mod ends;
+pub mod evaluator;
+pub mod orders;
+pub mod refusals;
+pub mod replay;
+pub mod serial;
+pub mod shape;
+pub mod transactions;
+pub mod versions;
+pub mod words;
+
+use std::cell::{OnceCell, RefCell, RefMut};
 use std::collections::BTreeMap;
 
 use anchorite_claims::{Claims, DocumentedWrites};
-use anchorite_model::{BlockingKnowledge, Ending, Level, Outcome, Run};
+use anchorite_model::{BlockingKnowledge, Case, Ending, Level, Outcome, Rows, Run, RunError};
 
-use crate::oracles::Needs;
-use crate::oracles::final_state::transactions::{self, Transaction};
+use crate::laboratory::Laboratory;
+use evaluator::Evaluator;
+use serial::{STRICT, Search, Serial};
+use transactions::Transaction;
+
+/// What an oracle needs of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: what it looks for is wrong at every level.
+    Nothing,
+    /// What the level promises about writes; and a complete run, at one level, of which is known who waited.
+    Writes,
+}
+
+/// Why there is no judgement.
+#[derive(Debug)]
+pub enum Unjudged {
+    /// An assumption of the oracle is not met, in a sentence.
+    Undecided(String),
+    /// A further run could not be made.
+    Failed(RunError),
+}
+
+impl From<String> for Unjudged {
+    fn from(reason: String) -> Self {
+        Self::Undecided(reason)
+    }
+}
+
+impl From<RunError> for Unjudged {
+    fn from(error: RunError) -> Self {
+        Self::Failed(error)
+    }
+}
 
 /// The further runs that oracles prepared, by their names; `None` where the target refused a case.
 pub type Prepared = BTreeMap<&'static str, Vec<Option<Run>>>;
@@ -26,13 +76,26 @@ pub struct Evidence<'a> {
     prepared: Prepared,
     writes: OnceCell<Result<DocumentedWrites<'a>, String>>,
     transactions: OnceCell<Result<Vec<Transaction<'a>>, String>>,
+    evaluator: OnceCell<Result<RefCell<Evaluator<'a>>, String>>,
+    initial: OnceCell<Vec<(String, Rows)>>,
+    serial: OnceCell<Serial>,
+    serial_with_refusals: OnceCell<Option<Serial>>,
 }
 
 impl<'a> Evidence<'a> {
     /// What is known of a run; `prepared` are the further runs that oracles wanted to see, by their names.
     pub fn new(run: &'a Run, claims: &'a Claims, prepared: Prepared) -> Self {
-        let (writes, transactions) = (OnceCell::new(), OnceCell::new());
-        Self { run, claims, prepared, writes, transactions }
+        Self {
+            run,
+            claims,
+            prepared,
+            writes: OnceCell::new(),
+            transactions: OnceCell::new(),
+            evaluator: OnceCell::new(),
+            initial: OnceCell::new(),
+            serial: OnceCell::new(),
+            serial_with_refusals: OnceCell::new(),
+        }
     }
 
     /// The further runs that an oracle wanted to see, in its order; `None` where the target refused the case.
@@ -58,6 +121,58 @@ impl<'a> Evidence<'a> {
     pub fn transactions(&self) -> Result<&[Transaction<'a>], String> {
         let found = self.transactions.get_or_init(|| transactions::transactions(self.run));
         found.as_ref().map(Vec::as_slice).map_err(Clone::clone)
+    }
+
+    /// Who knows what a statement does to given rows.
+    pub fn evaluator(&self) -> Result<RefMut<'_, Evaluator<'a>>, String> {
+        let evaluator =
+            self.evaluator.get_or_init(|| Evaluator::new(self.run).map(RefCell::new)).as_ref();
+        evaluator.map(RefCell::borrow_mut).map_err(Clone::clone)
+    }
+
+    /// The tables before the first statement.
+    pub fn initial(&self, laboratory: &mut Laboratory<'_>) -> Result<&[(String, Rows)], RunError> {
+        if self.initial.get().is_none() {
+            let case = Case { steps: Vec::new(), check: Vec::new(), ..self.run.case.clone() };
+            let _ = self.initial.set(laboratory.run(&case)?.final_state);
+        }
+        Ok(self.initial.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// Whether a serial order explains the run.
+    pub fn serial(&self, laboratory: &mut Laboratory<'_>) -> Result<&Serial, Unjudged> {
+        // An order that explains the refusals as well explains the rest by itself.
+        if let Some(explained @ Serial::Explained) = self.serial_with_refusals(laboratory)? {
+            return Ok(explained);
+        }
+        if let Some(known) = self.serial.get() {
+            return Ok(known);
+        }
+        let found = self.search(&[])?.perform(STRICT, laboratory)?;
+        Ok(self.serial.get_or_init(|| found))
+    }
+
+    /// Whether a serial order explains the run and the INSERTs that were refused; `None` if there are none.
+    pub fn serial_with_refusals(
+        &self,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Option<&Serial>, Unjudged> {
+        if let Some(known) = self.serial_with_refusals.get() {
+            return Ok(known.as_ref());
+        }
+        let (product, sees) = (self.run.target.product, self.writes()?.claims.sees);
+        let refused = refusals::refused_inserts(self.transactions()?, product, sees);
+        let found = match refused.as_slice() {
+            [] => None,
+            refused => Some(self.search(refused)?.perform(STRICT, laboratory)?),
+        };
+        Ok(self.serial_with_refusals.get_or_init(|| found).as_ref())
+    }
+
+    /// A search for serial orders with these refusals in them.
+    pub fn search<'s>(&'s self, refused: &'s [Transaction<'a>]) -> Result<Search<'s, 'a>, String> {
+        let (claims, transactions) = (self.writes()?.claims, self.transactions()?);
+        Ok(Search { run: self.run, claims, transactions, refused })
     }
 }
 

@@ -6,8 +6,12 @@
 //!
 //! What several oracles need to know of one run stands beside them, in [`crate::evidence`], and is found out once.
 
+pub mod constraint;
+pub mod damage;
 pub mod differential;
 pub mod final_state;
+pub mod lock;
+pub mod refused_key;
 
 use std::fmt;
 
@@ -16,10 +20,18 @@ use anchorite_model::nearest::did_you_mean;
 use anchorite_model::{Case, Covers, Judgement, Level, Run, RunError, TargetInfo, Verdict};
 
 use crate::evidence::Evidence;
+pub use crate::evidence::{Needs, Unjudged};
 use crate::laboratory::Laboratory;
 
 /// Every oracle that judges runs, in the order in which reports show them: one line each.
-pub static ALL: &[&dyn Oracle] = &[&final_state::FinalState, &differential::Differential];
+pub static ALL: &[&dyn Oracle] = &[
+    &final_state::FinalState,
+    &constraint::Constraint,
+    &damage::Damage,
+    &lock::Lock,
+    &refused_key::RefusedKey,
+    &differential::Differential,
+];
 
 /// A server that goes away is a violation too. A campaign judges that, because it has to ask the server's process and
 /// its log; the name is known here, like every other one.
@@ -71,15 +83,6 @@ pub trait Oracle: Send + Sync {
     }
 }
 
-/// What an oracle needs of a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// Nothing: what it looks for is wrong at every level.
-    Nothing,
-    /// What the level promises about writes; and a complete run, at one level, of which is known who waited.
-    Writes,
-}
-
 /// Planted faults that an oracle claims to find, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Sees {
@@ -87,27 +90,6 @@ pub struct Sees {
     pub sabotages: &'static [&'static str],
     /// The only level at which it does; `None`: at all of them.
     pub at: Option<Level>,
-}
-
-/// Why there is no judgement.
-#[derive(Debug)]
-pub enum Unjudged {
-    /// An assumption of the oracle is not met, in a sentence.
-    Undecided(String),
-    /// A further run could not be made.
-    Failed(RunError),
-}
-
-impl From<String> for Unjudged {
-    fn from(reason: String) -> Self {
-        Self::Undecided(reason)
-    }
-}
-
-impl From<RunError> for Unjudged {
-    fn from(error: RunError) -> Self {
-        Self::Failed(error)
-    }
 }
 
 impl dyn Oracle {

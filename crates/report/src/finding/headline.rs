@@ -6,7 +6,9 @@
 //! Source: titles of accepted bug reports of MariaDB, MySQL and PostgreSQL.
 
 use anchorite_claims::Anomaly;
-use anchorite_judge::final_state::{CONSTRAINT, DAMAGE, LOCK};
+use anchorite_judge::oracles::constraint::CONSTRAINT;
+use anchorite_judge::oracles::damage::DAMAGE;
+use anchorite_judge::oracles::lock::LOCK;
 use anchorite_model::{
     Answer, Event, Expected, Finding, Judgement, Outcome, Run, Signature, StatementKind,
 };

@@ -26,10 +26,9 @@ use anchorite_model::{
     Case, Covers, Expected, Judgement, Level, Run, RunError, Runner, TargetInfo, Verdict,
 };
 
-use super::final_state::FinalState;
-use super::final_state::replay::{Form, replay};
-use super::{Needs, Oracle, Sees, Unjudged};
+use super::{ALL, Needs, Oracle, Sees, Unjudged};
 use crate::evidence::Evidence;
+use crate::evidence::replay::{Form, replay};
 use crate::laboratory::Laboratory;
 use sides::{Parting, parting};
 
@@ -312,10 +311,18 @@ impl Runner for Elsewhere<'_, '_> {
     }
 }
 
-/// What the claims say about a run.
+/// What the claims say about a run: the first violation, else the first oracle's verdict, which judges it as a whole.
 fn verdict(evidence: &Evidence<'_>, laboratory: &mut Laboratory<'_>) -> Result<Verdict, RunError> {
-    let oracle: &dyn Oracle = &FinalState;
-    Ok(oracle.judgement(evidence, laboratory)?.verdict)
+    let mut first = Verdict::Pass;
+    for (at, oracle) in ALL.iter().filter(|oracle| !oracle.is_optional()).enumerate() {
+        let verdict = oracle.judgement(evidence, laboratory)?.verdict;
+        match verdict {
+            Verdict::Violation { .. } => return Ok(verdict),
+            _ if at == 0 => first = verdict,
+            _ => {}
+        }
+    }
+    Ok(first)
 }
 
 /// The first differences in words.

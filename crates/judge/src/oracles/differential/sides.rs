@@ -10,9 +10,8 @@
 use anchorite_model::sql::{Dialect, StatementKind, Tokens};
 use anchorite_model::{Answer, ErrorClass, Event, Level, Outcome, Run};
 
+use crate::evidence::difference::{differences, sorted};
 use crate::evidence::level_of;
-use crate::oracles::final_state::compare::{differences, sorted};
-use crate::oracles::final_state::replay::Replay;
 
 /// Words of statements whose result may depend on the order in which rows are visited, on time or on chance.
 const UNSTEADY: [&str; 20] = [
@@ -84,8 +83,8 @@ pub(super) fn parting(here: &Run, there: &Run) -> Parting {
 
 /// All differences in answers and in the final state.
 fn all_differences(here: &Run, there: &Run) -> Vec<String> {
-    let origins = (1..=here.case.steps.len()).map(Some).collect();
-    differences(here, &Replay { case: here.case.clone(), origins }, there)
+    let statements = (1..=here.case.steps.len()).map(|n| (n, n));
+    differences(here, there, statements).iter().map(ToString::to_string).collect()
 }
 
 /// How one event of a run compares with the event at its place in the other.

@@ -11,33 +11,21 @@
 //! an order explains it (pass), a documented exception does (allowed), nothing does (violation), or the
 //! run has something in it that is not followed (undecided).
 //!
-//! Some things are wrong whatever the order is: data that the server itself calls damaged (`damage`), a final state
-//! that the tables' own constraints refuse (`constraints`), a row that was changed although a locking read held it
-//! (`locks`), and a key that was refused as taken although it was free (`transactions::refused_inserts`).
-//!
 //! Assumption: a write depends on nothing but the database (no variables, no clock, no random numbers).
 //! Blind spot: reads below serializable; deviations that an order happens to explain.
 
-pub(crate) mod compare;
-mod constraints;
-mod damage;
-mod locks;
 pub mod mechanism;
-mod orders;
-pub(crate) mod replay;
-pub(crate) mod transactions;
 
 use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception, ReadPlace};
-use anchorite_model::{
-    Covers, Ending, Expected, Judgement, Level, Run, RunError, TargetInfo, Verdict,
-};
+use anchorite_model::sql::{Dialect, StatementKind, Tokens};
+use anchorite_model::{Covers, Expected, Judgement, Level, TargetInfo, Verdict};
 
 use super::{Needs, Oracle, Sees, Unjudged};
 use crate::evidence::Evidence;
+use crate::evidence::serial::{Leniency, MOST_ORDERS, PerformedOrder, Serial, shown};
+use crate::evidence::transactions::{Performed, Transaction};
 use crate::laboratory::Laboratory;
 use mechanism::Explanation;
-use replay::Form;
-use transactions::Transaction;
 
 /// What a violation is called: no serial order of the transactions gives the writes.
 pub const TRANSACTIONS: &str = "write-serializability (tx-WSS)";
@@ -45,17 +33,6 @@ pub const TRANSACTIONS: &str = "write-serializability (tx-WSS)";
 pub const STATEMENTS: &str = "statement-serializability (stmt-WSS)";
 /// … only the reads differ, at a level that promises them too.
 pub const READS: &str = "serializability of reads";
-/// … an INSERT was refused because of a key that no order gives.
-pub const REFUSED: &str = "key refused without cause";
-
-pub use compare::abridged;
-pub use constraints::CONSTRAINT;
-pub use damage::DAMAGE;
-pub use locks::LOCK;
-
-/// As many serial orders are shown with a violation.
-const EXPECTED_SHOWN: usize = 3;
-
 /// The oracle.
 pub struct FinalState;
 
@@ -68,9 +45,8 @@ impl Oracle for FinalState {
         "the committed transactions, one after the other, must give the same writes and the same tables"
     }
 
-    /// Damaged data is wrong whatever was promised; everything else asks for the claim about writes.
     fn needs(&self) -> Needs {
-        Needs::Nothing
+        Needs::Writes
     }
 
     fn judge(
@@ -78,21 +54,9 @@ impl Oracle for FinalState {
         evidence: &Evidence<'_>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged> {
-        let run = evidence.run;
-        let damage = damage::damage(run);
-        if !damage.is_empty() {
-            let verdict = Verdict::Violation { anomaly: DAMAGE.to_owned(), because: damage };
-            return Ok(Judgement::new(self.name(), verdict));
-        }
         let (documented, transactions) = (evidence.writes()?, evidence.transactions()?);
-        let trial = Trial { run, documented: documented.clone(), transactions };
-        let (verdict, expected) = trial.verdict(laboratory)?;
-        let is_bad = matches!(verdict, Verdict::Violation { .. });
-        let held = locks::Held { run, documented, transactions };
-        let (verdict, expected) = match if is_bad { None } else { held.broken(laboratory)? } {
-            Some(because) => (Verdict::Violation { anomaly: LOCK.to_owned(), because }, Vec::new()),
-            None => (verdict, expected),
-        };
+        let examination = Examination { evidence, documented, transactions };
+        let (verdict, expected) = examination.verdict(laboratory)?;
         Ok(Judgement { expected, ..Judgement::new(self.name(), verdict) })
     }
 
@@ -142,82 +106,39 @@ impl Oracle for FinalState {
     }
 }
 
-/// How the run differs from each of the first serial orders.
-fn sentences(expected: &[Expected]) -> Vec<String> {
-    let sentence =
-        |order: &Expected| format!("not {}: {}", order.title, order.differences.join("; "));
-    expected.iter().take(EXPECTED_SHOWN).map(sentence).collect()
+/// A run that is being judged.
+struct Examination<'e, 'a> {
+    evidence: &'e Evidence<'a>,
+    documented: &'e DocumentedWrites<'a>,
+    transactions: &'e [Transaction<'a>],
 }
 
-struct Trial<'a> {
-    run: &'a Run,
-    documented: DocumentedWrites<'a>,
-    transactions: &'a [Transaction<'a>],
-}
-
-/// Who is not held to all of the promise.
-#[derive(Clone, Copy)]
-struct Leniency<'f> {
-    /// What these read is not compared.
-    left_out: &'f dyn Fn(&Transaction<'_>) -> bool,
-    /// These may stand before others that committed earlier.
-    free: &'f dyn Fn(&Transaction<'_>) -> bool,
-}
-
-/// What the serial orders came to.
-enum Serial {
-    Explained,
-    /// One explains the run as transactions, but not as single statements.
-    OnlyAsTransactions(Expected),
-    Unexplained {
-        expected: Vec<Expected>,
-        all_tried: bool,
-        only_reads: bool,
-    },
-    Failed(String),
-}
-
-impl Trial<'_> {
+impl Examination<'_, '_> {
     fn verdict(
         &self,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<(Verdict, Vec<Expected>), RunError> {
-        let undecided = |reason: String| (Verdict::Undecided { reason }, Vec::new());
-        let nobody = |_: &Transaction<'_>| false;
-        let strict = Leniency { left_out: &nobody, free: &nobody };
-        let refused = self.refused();
-        let mut unexplained = Vec::new();
-        if !refused.is_empty() {
-            match self.serial(strict, &refused, laboratory)? {
-                Serial::Explained => return Ok((Verdict::Pass, Vec::new())),
-                Serial::Unexplained { expected, all_tried: true, .. } => unexplained = expected,
-                _ => {}
-            }
-        }
-        Ok(match self.serial(strict, &[], laboratory)? {
-            Serial::Explained if !unexplained.is_empty() => {
-                unexplained.truncate(EXPECTED_SHOWN);
-                let because = sentences(&unexplained);
-                (Verdict::Violation { anomaly: REFUSED.to_owned(), because }, unexplained)
-            }
-            Serial::Explained => (Verdict::Pass, Vec::new()),
-            Serial::Failed(reason) => undecided(reason),
-            Serial::OnlyAsTransactions(expected) => {
+    ) -> Result<(Verdict, Vec<Expected>), Unjudged> {
+        let orders = match self.evidence.serial(laboratory)? {
+            Serial::Explained => return Ok((Verdict::Pass, Vec::new())),
+            Serial::Failed(reason) => return Err(reason.clone().into()),
+            Serial::OnlyAsTransactions(order) => {
+                let expected = order.expected();
                 let because = expected.differences.clone();
-                (Verdict::Violation { anomaly: STATEMENTS.to_owned(), because }, vec![expected])
+                let anomaly = STATEMENTS.to_owned();
+                return Ok((Verdict::Violation { anomaly, because }, vec![expected]));
             }
             Serial::Unexplained { all_tried: false, .. } => {
-                undecided(format!("more than {} serial orders are possible", orders::MOST_ORDERS))
+                return Err(format!("more than {MOST_ORDERS} serial orders are possible").into());
             }
-            Serial::Unexplained { mut expected, only_reads, .. } => {
-                let verdict = match self.lenient(only_reads, laboratory)? {
-                    Some(allowed) => allowed,
-                    None => self.unexplained(&expected, only_reads, laboratory)?,
-                };
-                expected.truncate(EXPECTED_SHOWN);
-                (verdict, expected)
-            }
-        })
+            Serial::Unexplained { orders, .. } => orders,
+        };
+        let only_reads = orders.iter().any(PerformedOrder::differs_in_reads_only);
+        let (expected, sentences) = shown(orders);
+        let verdict = match self.lenient(only_reads, laboratory)? {
+            Some(allowed) => allowed,
+            None => self.unexplained(sentences, only_reads, laboratory)?,
+        };
+        Ok((verdict, expected))
     }
 
     /// Allowed, if a serial order explains the run as soon as those are judged leniently whom a documented exception
@@ -227,11 +148,11 @@ impl Trial<'_> {
         &self,
         only_reads: bool,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<Verdict>, RunError> {
-        let dialect = self.run.target.product.dialect();
+    ) -> Result<Option<Verdict>, Unjudged> {
+        let dialect = self.evidence.run.target.product.dialect();
         let nobody = |_: &Transaction<'_>| false;
-        let is_nested = |transaction: &Transaction<'_>| transaction.is_nested_query(dialect);
-        let is_upsert = |transaction: &Transaction<'_>| transaction.has_upsert(dialect);
+        let is_nested = |transaction: &Transaction<'_>| is_nested_query(transaction, dialect);
+        let is_upsert = |transaction: &Transaction<'_>| has_upsert(transaction, dialect);
         let nested = Leniency { left_out: &is_nested, free: &nobody };
         let unkept = Leniency { left_out: &nobody, free: &is_upsert };
         for (deviation, leniency) in [(Deviation::Nested, nested), (Deviation::Unkept, unkept)] {
@@ -240,9 +161,11 @@ impl Trial<'_> {
             let exception = self.documented.exceptions.iter().copied().find(is_about);
             let whom = self.transactions.iter().find(concerns);
             let (Some(exception), Some(whom)) = (exception, whom) else { continue };
-            if (deviation == Deviation::Nested && !only_reads)
-                || !matches!(self.serial(leniency, &[], laboratory)?, Serial::Explained)
-            {
+            if deviation == Deviation::Nested && !only_reads {
+                continue;
+            }
+            let search = self.evidence.search(&[])?;
+            if !matches!(search.perform(leniency, laboratory)?, Serial::Explained) {
                 continue;
             }
             let because = vec![
@@ -257,105 +180,13 @@ impl Trial<'_> {
         Ok(None)
     }
 
-    fn refused(&self) -> Vec<Transaction<'_>> {
-        let product = self.run.target.product;
-        transactions::refused_inserts(self.transactions, product, self.documented.claims.sees)
-    }
-
-    /// Tries the serial orders until one explains the run, and these refusals with it.
-    fn serial(
-        &self,
-        leniency: Leniency<'_>,
-        refused: &[Transaction<'_>],
-        laboratory: &mut Laboratory<'_>,
-    ) -> Result<Serial, RunError> {
-        let claims = self.documented.claims;
-        let reads = claims.reads != ReadPlace::Free;
-        let relevant: Vec<&Transaction<'_>> = self
-            .transactions
-            .iter()
-            .filter(|transaction| transaction.committed && !(leniency.left_out)(transaction))
-            .filter(|transaction| transaction.is_writer() || (reads && transaction.is_reader()))
-            .chain(refused)
-            .collect();
-        let (orders, all_tried) = orders::orders(self.run, &relevant, claims, leniency.free);
-        let mut expected = Vec::new();
-        let mut only_reads = false;
-        // An order that explains the transactions only. A later one may explain the statements, too.
-        let mut halfway = None;
-        for order in orders {
-            let order: Vec<&Transaction<'_>> = order.iter().map(|&at| relevant[at]).collect();
-            // What single statements give is right, whatever transactions would give: nearly always enough.
-            // Where a read saw what a ROLLBACK TO took back, only a transaction gives that.
-            let is_undone = |t: &&Transaction<'_>| t.statements.iter().any(|s| s.undone);
-            let mut alone = None;
-            if !(reads && order.iter().any(is_undone)) {
-                let performed = self.perform(&order, Form::Statements, reads, laboratory)?;
-                if performed.as_ref().is_ok_and(|expected| expected.differences.is_empty()) {
-                    return Ok(Serial::Explained);
-                }
-                // With reads it says too much about the writes.
-                alone = Some(performed).filter(|_| !reads);
-            }
-            let differences = match self.perform(&order, Form::Transactions, reads, laboratory)? {
-                Ok(expected) => expected,
-                Err(reason) => return Ok(Serial::Failed(reason)),
-            };
-            if differences.differences.is_empty() {
-                let alone = match alone {
-                    Some(alone) => alone,
-                    None => self.perform(&order, Form::Statements, false, laboratory)?,
-                };
-                match alone {
-                    Ok(alone) if alone.differences.is_empty() => return Ok(Serial::Explained),
-                    Ok(alone) => halfway.get_or_insert(Serial::OnlyAsTransactions(alone)),
-                    Err(reason) => halfway.get_or_insert(Serial::Failed(reason)),
-                };
-                continue;
-            }
-            only_reads |= differences.differences.iter().all(|text| text.contains(": returned "));
-            expected.push(differences);
-        }
-        Ok(halfway.unwrap_or(Serial::Unexplained { expected, all_tried, only_reads }))
-    }
-
-    /// Performs one order and compares.
-    fn perform(
-        &self,
-        order: &[&Transaction<'_>],
-        form: Form,
-        reads: bool,
-        laboratory: &mut Laboratory<'_>,
-    ) -> Result<Result<Expected, String>, RunError> {
-        let replay = replay::replay(self.run, order, form, reads);
-        let rehearsal = laboratory.run(&replay.case)?;
-        if let Ending::TargetLost(why) = &rehearsal.ending {
-            return Ok(Err(format!("a serial order could not be performed: {why}")));
-        }
-        let names: Vec<&str> = order.iter().map(|transaction| transaction.name.as_str()).collect();
-        let how = match form {
-            Form::Transactions => "one transaction after the other",
-            Form::Statements => "statement by statement without transactions",
-        };
-        Ok(Ok(Expected {
-            title: format!("{}, {how}", names.join(", then ")),
-            differences: compare::differences(self.run, &replay, &rehearsal),
-            final_state: rehearsal.final_state,
-        }))
-    }
-
     /// No serial order explains the run: is it documented, or wrong?
     fn unexplained(
         &self,
-        expected: &[Expected],
+        mut because: Vec<String>,
         only_reads: bool,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Verdict, RunError> {
-        let mut because = sentences(expected);
-        if let Some(broken) = constraints::broken(self.run, laboratory)? {
-            because.insert(0, broken);
-            return Ok(Verdict::Violation { anomaly: CONSTRAINT.to_owned(), because });
-        }
+    ) -> Result<Verdict, Unjudged> {
         let anomaly = if only_reads { READS } else { TRANSACTIONS }.to_owned();
         let is_of_orders = |exception: &&Exception| {
             let of_orders = [Deviation::Nested, Deviation::Unkept];
@@ -367,7 +198,7 @@ impl Trial<'_> {
             return Ok(Verdict::Violation { anomaly, because });
         }
         let explanation =
-            mechanism::explain(self.run, self.transactions, &self.documented, laboratory)?;
+            mechanism::explain(self.evidence, self.transactions, self.documented, laboratory)?;
         Ok(match explanation {
             Explanation::Documented { exception, because } => {
                 Verdict::Allowed { exception: exception.name.clone(), because }
@@ -382,4 +213,25 @@ impl Trial<'_> {
             }
         })
     }
+}
+
+/// Whether an INSERT of it may find one key taken after it found another one free.
+fn has_upsert(transaction: &Transaction<'_>, dialect: Dialect) -> bool {
+    transaction.statements.iter().any(|statement| {
+        let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
+        let mut words = tokens.filter(|token| token.is_significant());
+        statement.kind == StatementKind::Replace
+            || (statement.kind == StatementKind::Insert
+                && words.any(|token| token.is_word("DUPLICATE") || token.is_word("IGNORE")))
+    })
+}
+
+/// Whether it is a single locking query with another query inside.
+fn is_nested_query(transaction: &Transaction<'_>, dialect: Dialect) -> bool {
+    let is_locking = |statement: &Performed<'_>| {
+        let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
+        statement.kind == StatementKind::Select { locking: true }
+            && tokens.filter(|token| token.is_word("SELECT")).count() > 1
+    };
+    transaction.begin.is_none() && transaction.statements.iter().all(is_locking)
 }

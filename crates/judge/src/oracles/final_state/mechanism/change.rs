@@ -2,20 +2,20 @@
 
 use anchorite_claims::{Deviation, WriteView, WriteWord};
 
-use super::evaluate::{Contents, Effect, Evaluator};
 use super::inner;
-use super::shape::WriteShape;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
-use super::state::{Row, State, Version, Writer};
+use crate::evidence::evaluator::{Contents, Effect, Evaluator};
+use crate::evidence::shape::WriteShape;
+use crate::evidence::transactions::Performed;
+use crate::evidence::versions::{Row, State, Version, Writer};
+use crate::evidence::words::tuple;
 use crate::laboratory::Laboratory;
-use crate::oracles::final_state::compare::tuple;
-use crate::oracles::final_state::transactions::Performed;
 
-/// More rows than this with two possible fates in one statement are not followed.
+/// More rows than this that may be treated either way by one statement are not followed.
 const MOST_CHOICES: usize = 6;
 
 /// What may become of one row.
-enum Fate {
+enum Treatment {
     Left,
     Deviating(Deviation),
     Changed(Effect),
@@ -51,32 +51,32 @@ impl<'r> Simulation<'_, 'r> {
         if shape.names_table_again {
             return Ok(Err("a write reads the table that it writes".to_owned()));
         }
-        let mut fates: Vec<(usize, Vec<Fate>)> = Vec::new();
+        let mut treatments: Vec<(usize, Vec<Treatment>)> = Vec::new();
         for (index, row) in state.rows.iter().enumerate().filter(|(_, row)| row.table == table) {
             let situation = Situation { state, row, table, writer, statement, shape };
-            let fate = inner!(self.fates(&situation, evaluator, laboratory));
-            fates.push((index, fate));
+            let possible = inner!(self.treatments(&situation, evaluator, laboratory));
+            treatments.push((index, possible));
         }
-        if fates.iter().filter(|(_, fate)| fate.len() > 1).count() > MOST_CHOICES {
+        if treatments.iter().filter(|(_, possible)| possible.len() > 1).count() > MOST_CHOICES {
             return Ok(Err("too many rows may be judged either way".to_owned()));
         }
         let observed = statement.reply.ok().and_then(|answer| answer.affected);
-        let certain = fates.iter().filter_map(|(index, fate)| {
-            let changed = matches!(fate.as_slice(), [Fate::Changed(_)]);
+        let certain = treatments.iter().filter_map(|(index, possible)| {
+            let changed = matches!(possible.as_slice(), [Treatment::Changed(_)]);
             state.rows[*index].visible(writer, statement.end).filter(|_| changed).map(|v| tuple(v))
         });
         let certain = certain.collect();
-        let next = combinations(state, &fates, writer, statement, observed);
+        let next = combinations(state, &treatments, writer, statement, observed);
         Ok(Ok(Branches { next, certain }))
     }
 
     /// What may become of one row under one statement.
-    fn fates(
+    fn treatments(
         &self,
         situation: &Situation<'_, 'r>,
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
-    ) -> Outer<Vec<Fate>> {
+    ) -> Outer<Vec<Treatment>> {
         let Situation { state, row, writer, statement, .. } = *situation;
         let (sees, begin) = self.view_of(writer, statement);
         let mut versions: Vec<Option<&Version>> = match row.own(writer) {
@@ -122,28 +122,28 @@ impl<'r> Simulation<'_, 'r> {
         // What a query inside the statement finds at its end is as good a reason to leave the row alone as any.
         let matches_at_end = effects.last().is_some_and(Option::is_some);
         let left = || match (matches_at_end, changed_since || views.len() > 1) {
-            (true, true) => Fate::Deviating(deviation),
-            _ => held.map_or(Fate::Left, Fate::Deviating),
+            (true, true) => Treatment::Deviating(deviation),
+            _ => held.map_or(Treatment::Left, Treatment::Deviating),
         };
         let must = effects.iter().all(Option::is_some);
         if must && held_otherwise && sees == WriteView::Latest {
-            return Ok(Ok(vec![Fate::Deviating(Deviation::Held)]));
+            return Ok(Ok(vec![Treatment::Deviating(Deviation::Held)]));
         }
         let before_waiting = effects[effects.len() - views.len()].clone();
         let outdated =
-            before_waiting.filter(|effect| last.as_ref() != Some(effect)).map(Fate::Outdated);
+            before_waiting.filter(|effect| last.as_ref() != Some(effect)).map(Treatment::Outdated);
         Ok(Ok(match (sees, last.clone()) {
             (WriteView::Latest, Some(effect)) => {
                 let left = (!must).then(left);
-                [Fate::Changed(effect)].into_iter().chain(left).chain(outdated).collect()
+                [Treatment::Changed(effect)].into_iter().chain(left).chain(outdated).collect()
             }
             (WriteView::StatementSnapshot, Some(effect)) if first.is_some() => {
-                vec![Fate::Changed(effect)]
+                vec![Treatment::Changed(effect)]
             }
             // A row that was changed since the snapshot cannot be written: only an error is right.
             (WriteView::TransactionSnapshot, _) if first.is_some() && changed_since => Vec::new(),
             (WriteView::TransactionSnapshot, Some(effect)) if first.is_some() => {
-                vec![Fate::Changed(effect)]
+                vec![Treatment::Changed(effect)]
             }
             _ => vec![left()],
         }))
@@ -178,25 +178,25 @@ impl<'r> Simulation<'_, 'r> {
     }
 }
 
-/// Every combination of fates that gives the affected count that was observed.
+/// Every combination of treatments that gives the affected count that was observed.
 fn combinations(
     state: &State,
-    fates: &[(usize, Vec<Fate>)],
+    treatments: &[(usize, Vec<Treatment>)],
     writer: Writer,
     statement: &Performed<'_>,
     observed: Option<u64>,
 ) -> Vec<(State, Vec<LeftAlone>)> {
     let word = WriteWord::of(&statement.kind).unwrap_or(WriteWord::Update);
     let mut partial: Vec<(State, Vec<LeftAlone>, u64)> = vec![(state.clone(), Vec::new(), 0)];
-    for (index, choices) in fates {
+    for (index, choices) in treatments {
         let mut extended = Vec::new();
         for (state, left, count) in &partial {
             for choice in choices {
                 let (mut state, mut left) = (state.clone(), left.clone());
                 let row = &mut state.rows[*index];
                 match choice {
-                    Fate::Left => extended.push((state, left, *count)),
-                    Fate::Deviating(kind) => {
+                    Treatment::Left => extended.push((state, left, *count)),
+                    Treatment::Deviating(kind) => {
                         // A row that nobody has committed yet is known by what was inserted.
                         let inserted = || row.versions.last()?.values.as_ref();
                         let values = row.visible(writer, statement.end).or_else(inserted);
@@ -205,13 +205,13 @@ fn combinations(
                         extended.push((state, left, *count));
                     }
                     // Two uncommitted versions of one row: a dirty write, which nothing excuses.
-                    Fate::Changed(_) | Fate::Outdated(_)
+                    Treatment::Changed(_) | Treatment::Outdated(_)
                         if row.held_by_others(writer).next().is_some() => {}
-                    Fate::Changed(effect) => {
+                    Treatment::Changed(effect) => {
                         row.versions.push(made(effect.values.clone(), writer, statement));
                         extended.push((state, left, count + effect.affected));
                     }
-                    Fate::Outdated(effect) => {
+                    Treatment::Outdated(effect) => {
                         left.push(LeftAlone {
                             n: statement.n,
                             word,

@@ -4,13 +4,13 @@
 use anchorite_claims::{Deviation, WriteView, WriteWord};
 use anchorite_model::Value;
 
-use super::evaluate::{Contents, Evaluator};
-use super::shape::WriteShape;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
-use super::state::{Row, State, Writer};
+use crate::evidence::evaluator::{Contents, Evaluator};
+use crate::evidence::shape::WriteShape;
+use crate::evidence::transactions::{Performed, is_optimistic};
+use crate::evidence::versions::{Row, State, Writer};
+use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
-use crate::oracles::final_state::compare::abridged;
-use crate::oracles::final_state::transactions::{Performed, is_optimistic};
 
 impl<'r> Simulation<'_, 'r> {
     /// The states that an INSERT or REPLACE may lead to.

@@ -22,11 +22,8 @@
 //! schedule: there it says that it cannot tell.
 
 mod change;
-pub(super) mod evaluate;
 mod insert;
-pub(super) mod shape;
 mod simulate;
-mod state;
 
 /// Takes the value out of a double result, or returns the inner error.
 macro_rules! inner {
@@ -41,14 +38,14 @@ use inner;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception, WriteWord};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Case, Event, Outcome, Run, RunError};
+use anchorite_model::{Event, Outcome, Run, RunError};
 
-use super::compare::abridged;
-use super::orders::Submissions;
-use super::transactions::{Performed, Transaction};
+use crate::evidence::Evidence;
+use crate::evidence::orders::Submissions;
+use crate::evidence::shape::write_shape;
+use crate::evidence::transactions::{Performed, Transaction};
+use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
-use evaluate::Evaluator;
-use shape::write_shape;
 use simulate::{Course, Simulation};
 
 /// What the mechanism says.
@@ -67,12 +64,13 @@ pub enum Explanation<'c> {
 }
 
 /// Looks for a course of events within the documented mechanism that ends as the run did.
-pub fn explain<'c>(
-    run: &Run,
-    transactions: &[Transaction<'_>],
+pub fn explain<'a, 'c>(
+    evidence: &Evidence<'a>,
+    transactions: &[Transaction<'a>],
     documented: &DocumentedWrites<'c>,
     laboratory: &mut Laboratory<'_>,
 ) -> Result<Explanation<'c>, RunError> {
+    let run = evidence.run;
     let committed: Vec<&Transaction<'_>> =
         transactions.iter().filter(|transaction| transaction.committed).collect();
     let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
@@ -82,14 +80,15 @@ pub fn explain<'c>(
     if let Some(reason) = dirty_query(run, &committed, documented) {
         return Ok(Explanation::CannotTell(reason));
     }
-    let mut evaluator = match Evaluator::new(run) {
+    let evaluator = evidence.evaluator();
+    let followed = evaluator.and_then(|evaluator| evaluator.follows_rows().map(|()| evaluator));
+    let mut evaluator = match followed {
         Ok(evaluator) => evaluator,
         Err(reason) => return Ok(Explanation::CannotTell(reason)),
     };
-    let initial =
-        laboratory.run(&Case { steps: Vec::new(), check: Vec::new(), ..run.case.clone() })?;
+    let initial = evidence.initial(laboratory)?;
     let simulation = Simulation::new(run, &committed, documented);
-    let courses = simulation.courses(&initial.final_state, &mut evaluator, laboratory)?;
+    let courses = simulation.courses(initial, &mut evaluator, laboratory)?;
     Ok(match courses {
         Ok(courses) => match conclude(run, &courses, documented) {
             Explanation::Impossible(_) if unseen_versions(run, transactions, documented) => {

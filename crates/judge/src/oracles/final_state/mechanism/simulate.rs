@@ -5,13 +5,13 @@ use anchorite_claims::{Deviation, DocumentedWrites, WriteView, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Rows, Run, RunError, Value};
 
-use super::evaluate::Evaluator;
 use super::inner;
-use super::shape::write_shape;
-use super::state::{State, Version, Writer};
+use crate::evidence::evaluator::Evaluator;
+use crate::evidence::shape::write_shape;
+use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
+use crate::evidence::versions::{State, Version, Writer};
+use crate::evidence::words::{abridged, spelled};
 use crate::laboratory::Laboratory;
-use crate::oracles::final_state::compare::{abridged, spelled};
-use crate::oracles::final_state::transactions::{Performed, Transaction, is_optimistic};
 
 /// More courses than this are not followed.
 const MOST_COURSES: usize = 64;

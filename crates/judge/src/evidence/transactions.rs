@@ -1,16 +1,14 @@
 //! The transactions of a run: which statements belong to which, and what became of them.
 //!
-//! Idea: a COMMIT that was answered is no proof that anything was committed (a deadlock's victim, a failed
-//! transaction on PostgreSQL), a DDL statement may commit what went before (MySQL and its kin), a ROLLBACK
-//! TO takes statements back. So each session's events are followed from statement to statement.
+//! Idea: each session's events are followed from statement to statement ([`anchorite_model::transactions`]). Here they
+//! get their moments, and what a ROLLBACK TO took back is marked.
 //!
 //! Assumption: transactions are begun and ended by statements of their own or by DDL. Where a session does
 //! something else (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
 
-use anchorite_claims::WriteView;
-use anchorite_model::product::Transactions;
-use anchorite_model::sql::{Dialect, StatementKind, Tokens};
-use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Product, Run, SessionIndex};
+use anchorite_model::sql::StatementKind;
+use anchorite_model::transactions::{Follower, Role};
+use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Run, SessionIndex};
 
 /// A statement as it was performed.
 #[derive(Debug, Clone)]
@@ -87,59 +85,6 @@ impl Transaction<'_> {
         let reads = |kind: &StatementKind| matches!(kind, StatementKind::Select { .. });
         self.statements.iter().any(|statement| reads(&statement.kind) && statement.reply.is_ok())
     }
-
-    /// Whether an INSERT of it may find one key taken after it found another one free.
-    pub fn has_upsert(&self, dialect: Dialect) -> bool {
-        self.statements.iter().any(|statement| {
-            let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
-            let mut words = tokens.filter(|token| token.is_significant());
-            statement.kind == StatementKind::Replace
-                || (statement.kind == StatementKind::Insert
-                    && words.any(|token| token.is_word("DUPLICATE") || token.is_word("IGNORE")))
-        })
-    }
-
-    /// Whether it is a single locking query with another query inside.
-    pub fn is_nested_query(&self, dialect: Dialect) -> bool {
-        let is_locking = |statement: &Performed<'_>| {
-            let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
-            statement.kind == StatementKind::Select { locking: true }
-                && tokens.filter(|token| token.is_word("SELECT")).count() > 1
-        };
-        self.begin.is_none() && self.statements.iter().all(is_locking)
-    }
-}
-
-/// INSERTs of constants that were refused because a key was taken, in transactions that left no trace and had written
-/// nothing before; each as if it had stood alone. Where a transaction has one snapshot, the key may have been taken
-/// there: then it counts from its beginning.
-pub fn refused_inserts<'r>(
-    transactions: &[Transaction<'r>],
-    product: Product,
-    sees: WriteView,
-) -> Vec<Transaction<'r>> {
-    let mut found = Vec::new();
-    for transaction in transactions.iter().filter(|transaction| !transaction.committed) {
-        let first = transaction.statements.iter().find(|statement| statement.is_write());
-        let Some(insert) = first.filter(|statement| is_refused_insert(statement, product)) else {
-            continue;
-        };
-        if transaction.begin.is_some_and(is_optimistic) {
-            continue;
-        }
-        found.push(Transaction {
-            begin: None,
-            statements: vec![insert.clone()],
-            committed: true,
-            began: match sees {
-                WriteView::TransactionSnapshot => transaction.began,
-                WriteView::Latest | WriteView::StatementSnapshot => insert.start,
-            },
-            ended: insert.end,
-            ..transaction.clone()
-        });
-    }
-    found
 }
 
 /// Whether a BEGIN leaves all conflicts to the COMMIT.
@@ -147,19 +92,11 @@ pub fn is_optimistic(begin: &str) -> bool {
     begin.to_ascii_uppercase().contains("OPTIMISTIC")
 }
 
-fn is_refused_insert(statement: &Performed<'_>, product: Product) -> bool {
-    let taken = &product.descriptor().duplicate_key;
-    let mut tokens = Tokens::new(statement.sql, 0, product.dialect()).filter_map(Result::ok);
-    statement.kind == StatementKind::Insert
-        && matches!(statement.reply, Err(error) if taken.contains(&error.code))
-        && !tokens.any(|token| token.is_word("SELECT"))
-}
-
 /// The transactions of a run in the order of their ends, or why it cannot be told.
 pub fn transactions(run: &Run) -> Result<Vec<Transaction<'_>>, String> {
     let mut all = Vec::new();
     for session in 0..run.sessions.len() {
-        let mut of_session = Follower::new(run, session).follow()?;
+        let mut of_session = Session::new(run, session).follow()?;
         let name = &run.sessions[session].name;
         let several = of_session.len() > 1;
         for (number, transaction) in (1..).zip(&mut of_session) {
@@ -171,9 +108,10 @@ pub fn transactions(run: &Run) -> Result<Vec<Transaction<'_>>, String> {
     Ok(all)
 }
 
-struct Follower<'r> {
+struct Session<'r> {
     run: &'r Run,
     session: SessionIndex,
+    follower: Follower,
     done: Vec<Transaction<'r>>,
     open: Option<Open<'r>>,
 }
@@ -185,13 +123,12 @@ struct Open<'r> {
     statements: Vec<Performed<'r>>,
     /// Savepoints with the number of statements before them.
     savepoints: Vec<(String, usize)>,
-    /// An error has taken it away, and the session has not yet ended it.
-    lost: bool,
 }
 
-impl<'r> Follower<'r> {
+impl<'r> Session<'r> {
     fn new(run: &'r Run, session: SessionIndex) -> Self {
-        Self { run, session, done: Vec::new(), open: None }
+        let follower = Follower::new(run.target.product.descriptor().transactions.ddl_commits);
+        Self { run, session, follower, done: Vec::new(), open: None }
     }
 
     fn follow(mut self) -> Result<Vec<Transaction<'r>>, String> {
@@ -235,79 +172,50 @@ impl<'r> Follower<'r> {
         &self.run.sessions[self.session].name
     }
 
-    /// What transactions of the product do in their own way.
-    fn habits(&self) -> &'static Transactions {
-        &self.run.target.product.descriptor().transactions
-    }
-
     fn take(&mut self, statement: Performed<'r>) -> Result<(), String> {
-        match (&statement.kind, statement.reply) {
-            (StatementKind::Begin, Ok(_)) if self.open.is_some() => {
-                Err(format!("{} begins a transaction inside another one", self.name()))
+        match statement.kind {
+            StatementKind::Commit { chain: true } | StatementKind::Rollback { chain: true } => {
+                return Err(format!("{} chains transactions", self.name()));
             }
-            (StatementKind::Begin, Ok(_)) => {
-                let (begin, began) = (statement.sql, statement.start);
-                self.open = Some(Open {
-                    begin,
-                    began,
-                    statements: Vec::new(),
-                    savepoints: Vec::new(),
-                    lost: false,
-                });
-                Ok(())
-            }
-            (StatementKind::Begin, Err(_)) => Ok(()),
-            (StatementKind::Commit { chain } | StatementKind::Rollback { chain }, _) if *chain => {
-                Err(format!("{} chains transactions", self.name()))
-            }
-            (StatementKind::Commit { .. }, Ok(answer)) => {
-                let refused = answer.tag.as_deref().is_some_and(|tag| tag == "ROLLBACK");
-                let lost = self.open.as_ref().is_some_and(|open| open.lost);
-                self.close(!refused && !lost, statement.end);
-                Ok(())
-            }
-            (StatementKind::Rollback { .. }, Ok(_)) => {
-                self.close(false, statement.end);
-                Ok(())
-            }
-            (StatementKind::Commit { .. } | StatementKind::Rollback { .. }, Err(error)) => {
-                if error.transaction_gone {
-                    self.close(false, statement.end);
-                }
-                Ok(())
-            }
-            (StatementKind::SetCommand | StatementKind::Other, _) => {
+            StatementKind::SetCommand | StatementKind::Other => {
                 let word = statement.sql.split_whitespace().next().unwrap_or_default();
-                Err(format!("{} does something that is not followed: {word}", self.name()))
+                return Err(format!("{} does something that is not followed: {word}", self.name()));
             }
-            _ if self.open.is_some() => {
-                self.take_inside(statement);
-                Ok(())
-            }
-            (StatementKind::Savepoint(_), Ok(_)) if self.habits().savepoint_begins => {
-                Err(format!("{} begins a transaction by a SAVEPOINT", self.name()))
-            }
-            (
-                StatementKind::Savepoint(_)
-                | StatementKind::RollbackTo(_)
-                | StatementKind::Release(_),
-                _,
-            ) => Ok(()),
-            _ => {
-                self.single(statement);
-                Ok(())
-            }
+            _ => {}
         }
+        match self.follower.take(&statement.kind, statement.reply) {
+            Role::Begins { inside: true } => {
+                return Err(format!("{} begins a transaction inside another one", self.name()));
+            }
+            Role::Begins { inside: false } => {
+                let (begin, began) = (statement.sql, statement.start);
+                let (statements, savepoints) = (Vec::new(), Vec::new());
+                self.open = Some(Open { begin, began, statements, savepoints });
+            }
+            Role::Inside { ignored } => self.take_inside(Performed { ignored, ..statement }),
+            Role::Ends { committed } => self.close(committed, statement.end),
+            Role::Alone { ended, .. } => {
+                if let Some(committed) = ended {
+                    self.close(committed, statement.start);
+                }
+                self.single(statement);
+            }
+            Role::Nothing if self.begins_by_savepoint(&statement) => {
+                return Err(format!("{} begins a transaction by a SAVEPOINT", self.name()));
+            }
+            Role::Nothing => {}
+        }
+        Ok(())
     }
 
-    fn take_inside(&mut self, mut statement: Performed<'r>) {
-        if statement.kind == StatementKind::Ddl && self.habits().ddl_commits {
-            self.close(true, statement.start);
-            self.single(statement);
-            return;
-        }
+    fn begins_by_savepoint(&self, statement: &Performed<'_>) -> bool {
+        matches!(statement.kind, StatementKind::Savepoint(_))
+            && statement.reply.is_ok()
+            && self.run.target.product.descriptor().transactions.savepoint_begins
+    }
+
+    fn take_inside(&mut self, statement: Performed<'r>) {
         let Some(open) = self.open.as_mut() else { return };
-        statement.ignored = open.lost && statement.reply.is_err();
         match (&statement.kind, statement.reply) {
             (StatementKind::Savepoint(name), Ok(_)) => {
                 let count = open.statements.len();
@@ -319,10 +227,8 @@ impl<'r> Follower<'r> {
                     open.savepoints.truncate(at + 1);
                     let kept = open.savepoints[at].1;
                     open.statements[kept..].iter_mut().for_each(|taken| taken.undone = true);
-                    open.lost = false;
                 }
             }
-            (_, Err(error)) => open.lost |= error.transaction_gone,
             _ => {}
         }
         open.statements.push(statement);
@@ -347,7 +253,7 @@ impl<'r> Follower<'r> {
             name: String::new(),
             begin: Some(open.begin),
             statements: open.statements,
-            committed: committed && !open.lost,
+            committed,
             began: open.began,
             ended,
         });

@@ -1,4 +1,4 @@
-//! Errors by which a server says that its own data is damaged.
+//! The damage oracle: errors by which a server says that its own data is damaged.
 //!
 //! Idea: an index that disagrees with its table, or a page that cannot be read, is wrong whatever the level and the
 //! order of the transactions are: no serial order and no documented exception is asked then.
@@ -9,18 +9,49 @@
 //! Source: the vendors' lists of errors, in the products' descriptors. Assumption: the files were not damaged from
 //! outside; a campaign's tables are new. Blind spot: damage that the server does not notice itself.
 
-use anchorite_model::{Event, Outcome, Product, Run};
+use anchorite_model::{Event, Judgement, Outcome, Product, Verdict};
 
-use super::transactions::is_optimistic;
+use super::{Needs, Oracle, Unjudged};
+use crate::evidence::Evidence;
+use crate::evidence::transactions::is_optimistic;
+use crate::evidence::words::abridged;
+use crate::laboratory::Laboratory;
 
 /// What a violation is called: the server reports damaged data.
 pub const DAMAGE: &str = "damaged data";
 
-/// A sentence for each statement that was answered so.
-pub fn damage(run: &Run) -> Vec<String> {
-    reports(run.target.product, &run.events)
+/// The oracle.
+pub struct Damage;
+
+impl Oracle for Damage {
+    fn name(&self) -> &'static str {
+        "damage"
+    }
+
+    fn about(&self) -> &'static str {
+        "no statement may be answered with an error about damaged data"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        _: &mut Laboratory<'_>,
+    ) -> Result<Judgement, Unjudged> {
+        let run = evidence.run;
+        let because = reports(run.target.product, &run.events);
+        let verdict = match because.as_slice() {
+            [] => Verdict::Pass,
+            _ => Verdict::Violation { anomaly: DAMAGE.to_owned(), because },
+        };
+        Ok(Judgement::new(self.name(), verdict))
+    }
 }
 
+/// A sentence for each statement that was answered so.
 fn reports(product: Product, events: &[Event]) -> Vec<String> {
     let damage = &product.descriptor().damage;
     let is_late = |event: &Event, code: &str| {
@@ -38,7 +69,7 @@ fn reports(product: Product, events: &[Event]) -> Vec<String> {
     });
     reported
         .map(|(event, error)| {
-            let sql = super::compare::abridged(&event.sql);
+            let sql = abridged(&event.sql);
             format!("step {} ({sql}): the server says ({}): {}", event.n, error.code, error.message)
         })
         .collect()

@@ -1,4 +1,4 @@
-//! As much of a statement's shape as the mechanism needs: which table it writes, whether it looks at
+//! As much of a statement's shape as is needed to follow rows: which table it writes, whether it looks at
 //! others, and which columns a table computes by itself.
 //!
 //! Blind spot: only what the tokens say. A shape that is not surely a simple one is none.

@@ -1,4 +1,6 @@
 //! Asks the DBMS what a statement does to given rows, by running it on tables with just these rows.
+//!
+//! Idea: no SQL is re-implemented; what was asked once is remembered.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -34,21 +36,8 @@ pub struct Evaluator<'r> {
 }
 
 impl<'r> Evaluator<'r> {
-    /// An evaluator for the tables of a run, whose rows change by statements alone; or why there cannot be one.
+    /// An evaluator for the tables of a run; or why there cannot be one.
     pub fn new(run: &'r Run) -> Result<Self, String> {
-        let acts = |statement: &Statement| {
-            let sql = statement.sql.to_ascii_uppercase();
-            ["CASCADE", "SET NULL", "SET DEFAULT"].iter().any(|action| sql.contains(action))
-        };
-        let evaluator = Self::of_tables(run)?;
-        if evaluator.ddl.iter().any(acts) {
-            return Err("a foreign key changes rows by itself".to_owned());
-        }
-        Ok(evaluator)
-    }
-
-    /// An evaluator for any tables of a run; or why there cannot be one.
-    pub fn of_tables(run: &'r Run) -> Result<Self, String> {
         let kinds = run.case.setup.iter().map(|statement| StatementKind::of(&statement.sql));
         let mut ddl = Vec::new();
         for (statement, kind) in run.case.setup.iter().zip(kinds) {
@@ -68,6 +57,18 @@ impl<'r> Evaluator<'r> {
         filling_order.sort_by_key(|&table| created_at(&run.final_state[table].0));
         let generated = generated_columns(&ddl, dialect);
         Ok(Self { run, ddl, generated, filling_order, known: HashMap::new() })
+    }
+
+    /// Whether rows change by statements alone, so that they can be followed one by one; or why not.
+    pub fn follows_rows(&self) -> Result<(), String> {
+        let acts = |statement: &Statement| {
+            let sql = statement.sql.to_ascii_uppercase();
+            ["CASCADE", "SET NULL", "SET DEFAULT"].iter().any(|action| sql.contains(action))
+        };
+        if self.ddl.iter().any(acts) {
+            return Err("a foreign key changes rows by itself".to_owned());
+        }
+        Ok(())
     }
 
     /// The tables that a row of this one may refer to: those that were created before it.

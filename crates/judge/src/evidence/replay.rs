@@ -23,7 +23,14 @@ pub struct Replay {
     /// What to run.
     pub case: Case,
     /// For each step the number of the statement in the run; `None` for BEGIN, COMMIT and the like.
-    pub origins: Vec<Option<usize>>,
+    origins: Vec<Option<usize>>,
+}
+
+impl Replay {
+    /// The statements whose answers are compared: their numbers in the run and here.
+    pub fn compared(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.origins.iter().enumerate().filter_map(|(step, origin)| Some(((*origin)?, step + 1)))
+    }
 }
 
 /// The schedule for these transactions in this order. Reads are kept where they are compared.

@@ -1,4 +1,4 @@
-//! Rows that a locking read holds.
+//! The lock oracle: rows that a locking read holds.
 //!
 //! Idea: a row that SELECT … FOR UPDATE or FOR SHARE has returned stays as it is until the transaction ends; who wants
 //! to change it waits. So a write of somebody else that matches such a row, and is answered while the transaction is
@@ -9,27 +9,55 @@
 //! the reader has written anything itself, or where anybody has committed since the writer began.
 //! Blind spot: queries over several tables or without all columns; locks of writes; gaps.
 
-use anchorite_claims::DocumentedWrites;
 use anchorite_model::sql::{StatementKind, Token, Tokens};
-use anchorite_model::{Product, Run, RunError, Value};
+use anchorite_model::{Judgement, Product, Run, Value, Verdict};
 
-use super::compare::{abridged, tuple};
-use super::mechanism::evaluate::{Contents, Evaluator};
-use super::mechanism::shape::{names_table, write_shape};
-use super::transactions::{Performed, Transaction, is_optimistic};
+use super::{Needs, Oracle, Unjudged};
+use crate::evidence::Evidence;
+use crate::evidence::evaluator::Contents;
+use crate::evidence::shape::{names_table, write_shape};
+use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
+use crate::evidence::words::{abridged, tuple};
 use crate::laboratory::Laboratory;
 
 /// What a violation is called: somebody changed a row that a locking read held.
 pub const LOCK: &str = "lock not held";
 
-/// What the check needs.
-pub struct Held<'a> {
-    /// The run.
-    pub run: &'a Run,
-    /// What is documented about its level.
-    pub documented: &'a DocumentedWrites<'a>,
-    /// Its transactions.
-    pub transactions: &'a [Transaction<'a>],
+/// The oracle.
+pub struct Lock;
+
+impl Oracle for Lock {
+    fn name(&self) -> &'static str {
+        "lock"
+    }
+
+    fn about(&self) -> &'static str {
+        "who changes a row that a locking read has returned must wait for the reader's end"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Writes
+    }
+
+    fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, Unjudged> {
+        let held = Held { run: evidence.run, transactions: evidence.transactions()? };
+        let because = held.broken(evidence, laboratory)?;
+        let verdict = because.map_or(Verdict::Pass, |because| Verdict::Violation {
+            anomaly: LOCK.to_owned(),
+            because,
+        });
+        Ok(Judgement::new(self.name(), verdict))
+    }
+}
+
+/// What locking reads hold in a run.
+struct Held<'a> {
+    run: &'a Run,
+    transactions: &'a [Transaction<'a>],
 }
 
 /// A locking read and a write that should have waited for it, if it matches one of the rows.
@@ -44,13 +72,23 @@ struct Meeting<'a> {
 
 impl Held<'_> {
     /// Why a lock was not held; `None` if nothing speaks against it.
-    pub fn broken(&self, laboratory: &mut Laboratory<'_>) -> Result<Option<Vec<String>>, RunError> {
-        let Some(url) = &self.documented.claims.locking_reads else { return Ok(None) };
+    fn broken(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Option<Vec<String>>, Unjudged> {
         let meetings = self.meetings();
+        let Some(url) = &evidence.writes()?.claims.locking_reads else {
+            return match meetings.as_slice() {
+                [] => Ok(None),
+                _ => Err("nothing is claimed about locking reads".to_owned().into()),
+            };
+        };
         if meetings.is_empty() {
             return Ok(None);
         }
-        let Ok(mut evaluator) = Evaluator::new(self.run) else { return Ok(None) };
+        let mut evaluator = evidence.evaluator()?;
+        evaluator.follows_rows()?;
         for meeting in meetings {
             let Meeting { write, table, writer, .. } = meeting;
             let others: Contents = evaluator

@@ -1,0 +1,126 @@
+//! The constraint oracle: final states that cannot be, because the tables' own constraints refuse them.
+//!
+//! Idea: whatever the order of the transactions was, in the end no key stands there twice and no row refers to one
+//! that is gone. Nothing needs to be parsed for that: the rows of the final state are put into fresh tables, and the
+//! server itself says whether they may stand there.
+//!
+//! Assumption: constraints are checked when a row is written, and tables are created after those that they refer to.
+//! So it is not asked where a table refers to itself, where constraints change on the way, or where numbers are not
+//! read back as they are stored. Blind spot: constraints that the fresh tables do not check either.
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{ErrorClass, Judgement, Outcome, Run, Value, Verdict};
+
+use super::{Needs, Oracle, Unjudged};
+use crate::evidence::Evidence;
+use crate::evidence::serial::{MOST_ORDERS, Serial, shown};
+use crate::evidence::words::abridged;
+use crate::laboratory::Laboratory;
+
+/// What a violation is called: a declared constraint does not hold in the end.
+pub const CONSTRAINT: &str = "broken constraint";
+
+/// The oracle.
+pub struct Constraint;
+
+impl Oracle for Constraint {
+    fn name(&self) -> &'static str {
+        "constraint"
+    }
+
+    fn about(&self) -> &'static str {
+        "the tables' own constraints must accept what they end with"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Writes
+    }
+
+    fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, Unjudged> {
+        // What the server itself comes to, one transaction after the other, its constraints have accepted.
+        let (expected, sentences) = match evidence.serial(laboratory)? {
+            Serial::Explained | Serial::OnlyAsTransactions(_) => {
+                return Ok(Judgement::new(self.name(), Verdict::Pass));
+            }
+            Serial::Unexplained { all_tried: false, .. } => {
+                return Err(format!("more than {MOST_ORDERS} serial orders are possible").into());
+            }
+            Serial::Failed(reason) => return Err(reason.clone().into()),
+            Serial::Unexplained { orders, .. } => shown(orders),
+        };
+        Ok(match broken(evidence, laboratory)? {
+            None => Judgement::new(self.name(), Verdict::Pass),
+            Some(broken) => {
+                let because = [vec![broken], sentences].concat();
+                let verdict = Verdict::Violation { anomaly: CONSTRAINT.to_owned(), because };
+                Judgement { expected, ..Judgement::new(self.name(), verdict) }
+            }
+        })
+    }
+}
+
+/// What the constraints say against the final state of a run.
+fn broken(
+    evidence: &Evidence<'_>,
+    laboratory: &mut Laboratory<'_>,
+) -> Result<Option<String>, Unjudged> {
+    if let Some(reason) = left_out(evidence.run) {
+        return Err(reason.to_owned().into());
+    }
+    let filled = evidence.evaluator()?.filled_as_at_the_end();
+    let filled = laboratory.run(&filled)?;
+    Ok(filled.events.iter().find_map(|event| match &event.outcome {
+        Outcome::Error(error) if error.class == ErrorClass::Constraint => Some(format!(
+            "the tables cannot hold what they end with: {} fails ({}: {})",
+            abridged(&event.sql),
+            error.code,
+            error.message
+        )),
+        _ => None,
+    }))
+}
+
+/// Why it is not asked.
+fn left_out(run: &Run) -> Option<&'static str> {
+    let is_ddl = |sql: &str| StatementKind::of(sql) == StatementKind::Ddl;
+    let mut values = run.final_state.iter().flat_map(|(_, rows)| &rows.rows).flatten();
+    if run.case.steps.iter().any(|step| is_ddl(&step.statement.sql)) {
+        return Some("there is DDL in the schedule, which may have changed constraints");
+    }
+    if run.case.setup.iter().any(|statement| refers_to_itself(&statement.sql)) {
+        return Some("a table refers to itself, or gets its constraints later");
+    }
+    let is_float = |value: &Value| matches!(value, Value::Float(_));
+    values.any(is_float).then_some("a number may not be read back as it is stored")
+}
+
+/// Whether a table refers to itself, or gets its constraints later.
+fn refers_to_itself(sql: &str) -> bool {
+    let words: Vec<String> = sql
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .map(str::to_uppercase)
+        .collect();
+    let follows = |pair: &[String], word: &str| pair[0] == word;
+    if words.windows(2).any(|pair| follows(pair, "ALTER")) {
+        return true;
+    }
+    let created = words.windows(2).find(|pair| follows(pair, "TABLE")).map(|pair| &pair[1]);
+    words.windows(2).any(|pair| follows(pair, "REFERENCES") && Some(&pair[1]) == created)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_refer_to_themselves_are_told() {
+        assert!(refers_to_itself("CREATE TABLE t (a INT PRIMARY KEY, b INT REFERENCES t (a))"));
+        assert!(refers_to_itself("ALTER TABLE t ADD UNIQUE (a)"));
+        assert!(!refers_to_itself("CREATE TABLE u (b INT, FOREIGN KEY (b) REFERENCES `t` (a))"));
+    }
+}

@@ -1,0 +1,63 @@
+//! The refused-key oracle: a key that was refused as taken, although it was free.
+//!
+//! Idea: an INSERT of constants that fails with a duplicate key says that the key was there. So it gets a place in the
+//! serial orders: where one explains everything else, and none explains the refusal with it, nobody can have held the
+//! key.
+//!
+//! Assumption: the refused INSERT left no trace. Blind spot: INSERTs behind other writes of their transaction, those
+//! that read what they insert, and optimistic transactions, which learn of a key at their COMMIT.
+
+use anchorite_model::{Judgement, Verdict};
+
+use super::{Needs, Oracle, Unjudged};
+use crate::evidence::Evidence;
+use crate::evidence::serial::{MOST_ORDERS, Serial, shown};
+use crate::laboratory::Laboratory;
+
+/// What a violation is called: an INSERT was refused because of a key that no order gives.
+pub const REFUSED: &str = "key refused without cause";
+
+/// The oracle.
+pub struct RefusedKey;
+
+impl Oracle for RefusedKey {
+    fn name(&self) -> &'static str {
+        "refused-key"
+    }
+
+    fn about(&self) -> &'static str {
+        "an INSERT may be refused only for a key that some serial order gives"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Writes
+    }
+
+    fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, Unjudged> {
+        let orders = match evidence.serial_with_refusals(laboratory)? {
+            None | Some(Serial::Explained) => {
+                return Ok(Judgement::new(self.name(), Verdict::Pass));
+            }
+            Some(Serial::OnlyAsTransactions(_)) => {
+                let reason = "a serial order explains the run only as transactions";
+                return Err(reason.to_owned().into());
+            }
+            Some(Serial::Unexplained { all_tried: false, .. }) => {
+                return Err(format!("more than {MOST_ORDERS} serial orders are possible").into());
+            }
+            Some(Serial::Failed(reason)) => return Err(reason.clone().into()),
+            Some(Serial::Unexplained { orders, .. }) => orders,
+        };
+        if !matches!(evidence.serial(laboratory)?, Serial::Explained) {
+            let reason = "no serial order explains the run without the refused INSERT either";
+            return Err(reason.to_owned().into());
+        }
+        let (expected, because) = shown(orders);
+        let verdict = Verdict::Violation { anomaly: REFUSED.to_owned(), because };
+        Ok(Judgement { expected, ..Judgement::new(self.name(), verdict) })
+    }
+}
