@@ -96,13 +96,12 @@ impl<'r> Simulation<'_, 'r> {
                 effects.push(inner!(self.effect(situation, *version, view, evaluator, laboratory)));
             }
         }
-        let first = effects.first().cloned().flatten();
-        let last = effects.iter().rev().take(views.len()).find_map(Clone::clone);
         let changed_since = versions.len() > 1;
         // PostgreSQL judges such a row again together with the rows of other tables that it was joined with
         // before (src/backend/executor/README, EvalPlanQual): what a NOT EXISTS did not find, it does not
         // look for again. Whether a query became a join is the optimizer's affair.
-        let judged_again = sees == WriteView::StatementSnapshot && changed_since && first.is_some();
+        let judged_again =
+            sees == WriteView::StatementSnapshot && changed_since && effects[0].is_some();
         if judged_again && situation.shape.has_subquery {
             return Ok(Err("a row was changed meanwhile and judged again by a condition with a \
                            query in it, which may keep what it found before"
@@ -119,34 +118,9 @@ impl<'r> Simulation<'_, 'r> {
             held_otherwise |= !matches;
         }
         let deviation = versions.last().copied().flatten().map_or(Deviation::Passed, when_made);
-        // What a query inside the statement finds at its end is as good a reason to leave the row alone as any.
-        let matches_at_end = effects.last().is_some_and(Option::is_some);
-        let left = || match (matches_at_end, changed_since || views.len() > 1) {
-            (true, true) => Treatment::Deviating(deviation),
-            _ => held.map_or(Treatment::Left, Treatment::Deviating),
-        };
-        let must = effects.iter().all(Option::is_some);
-        if must && held_otherwise && sees == WriteView::Latest {
-            return Ok(Ok(vec![Treatment::Deviating(Deviation::Held)]));
-        }
-        let before_waiting = effects[effects.len() - views.len()].clone();
-        let outdated =
-            before_waiting.filter(|effect| last.as_ref() != Some(effect)).map(Treatment::Outdated);
-        Ok(Ok(match (sees, last.clone()) {
-            (WriteView::Latest, Some(effect)) => {
-                let left = (!must).then(left);
-                [Treatment::Changed(effect)].into_iter().chain(left).chain(outdated).collect()
-            }
-            (WriteView::StatementSnapshot, Some(effect)) if first.is_some() => {
-                vec![Treatment::Changed(effect)]
-            }
-            // A row that was changed since the snapshot cannot be written: only an error is right.
-            (WriteView::TransactionSnapshot, _) if first.is_some() && changed_since => Vec::new(),
-            (WriteView::TransactionSnapshot, Some(effect)) if first.is_some() => {
-                vec![Treatment::Changed(effect)]
-            }
-            _ => vec![left()],
-        }))
+        let views = views.len();
+        let effects = Effects { effects, views, changed_since, deviation, held, held_otherwise };
+        Ok(Ok(effects.treatments(sees)))
     }
 
     /// What the statement does to one version of a row; `None` = nothing.
@@ -175,6 +149,58 @@ impl<'r> Simulation<'_, 'r> {
             inner!(evaluator.on_row(session, sql, situation.table, values, &others, laboratory));
         let nothing = effect.affected == 0 && effect.values.as_ref() == Some(values);
         Ok(Ok((!nothing).then_some(effect)))
+    }
+}
+
+/// What a statement does to the versions of a row that it could see.
+struct Effects {
+    /// For each version, oldest first, one for each view that a query inside the statement could have.
+    effects: Vec<Option<Effect>>,
+    /// How many views.
+    views: usize,
+    /// The row was changed while the statement ran, or since its snapshot.
+    changed_since: bool,
+    /// How it came to that, by the latest version.
+    deviation: Deviation,
+    /// A version matches that somebody else has not committed: how it came to that.
+    held: Option<Deviation>,
+    /// One that somebody else has not committed does not match.
+    held_otherwise: bool,
+}
+
+impl Effects {
+    fn treatments(self, sees: WriteView) -> Vec<Treatment> {
+        let Self { effects, views, changed_since, .. } = self;
+        let is_first = effects[0].is_some();
+        let last = effects.iter().rev().take(views).find_map(Clone::clone);
+        // What a query inside the statement finds at its end is as good a reason to leave the row alone as any.
+        let matches_at_end = effects.last().is_some_and(Option::is_some);
+        let left = || match (matches_at_end, changed_since || views > 1) {
+            (true, true) => Treatment::Deviating(self.deviation),
+            _ => self.held.map_or(Treatment::Left, Treatment::Deviating),
+        };
+        let must = effects.iter().all(Option::is_some);
+        if must && self.held_otherwise && sees == WriteView::Latest {
+            return vec![Treatment::Deviating(Deviation::Held)];
+        }
+        let before_waiting = effects[effects.len() - views].clone();
+        let outdated =
+            before_waiting.filter(|effect| last.as_ref() != Some(effect)).map(Treatment::Outdated);
+        match (sees, last.clone()) {
+            (WriteView::Latest, Some(effect)) => {
+                let left = (!must).then(left);
+                [Treatment::Changed(effect)].into_iter().chain(left).chain(outdated).collect()
+            }
+            (WriteView::StatementSnapshot, Some(effect)) if is_first => {
+                vec![Treatment::Changed(effect)]
+            }
+            // A row that was changed since the snapshot cannot be written: only an error is right.
+            (WriteView::TransactionSnapshot, _) if is_first && changed_since => Vec::new(),
+            (WriteView::TransactionSnapshot, Some(effect)) if is_first => {
+                vec![Treatment::Changed(effect)]
+            }
+            _ => vec![left()],
+        }
     }
 }
 
