@@ -94,13 +94,15 @@ pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -
 
 /// The oracle that said it first. One oracle said all of these before they had oracles of their own; fingerprints and
 /// known issues that were written down then still hold.
-pub(crate) fn first_said_by(signature: &Signature) -> &str {
+fn first_said_by(signature: &Signature) -> &str {
+    if has_changed_hands(signature) { "final-state" } else { &signature.oracle }
+}
+
+/// Whether the anomaly alone says which oracle is meant, under whichever name it was written down.
+pub(crate) fn has_changed_hands(signature: &Signature) -> bool {
     const BY_FINAL_STATE: [&str; 4] =
         ["damaged data", "broken constraint", "lock not held", "key refused without cause"];
-    match BY_FINAL_STATE.contains(&signature.anomaly.as_str()) {
-        true => "final-state",
-        false => &signature.oracle,
-    }
+    BY_FINAL_STATE.contains(&signature.anomaly.as_str())
 }
 
 /// A fingerprint apart from the oracle and its word for what it saw: findings of several oracles may share it.

@@ -16,7 +16,7 @@ use anchorite_claims::Version;
 use anchorite_model::{Case, Level, Product, Signature, TargetInfo};
 
 use crate::Shape;
-use crate::fingerprint::first_said_by;
+use crate::fingerprint::has_changed_hands;
 pub use file::KnownError;
 
 /// A range of versions of a product.
@@ -123,8 +123,8 @@ impl KnownIssue {
     pub fn matches(&self, seen: &Sighting<'_>) -> bool {
         let Signature { oracle, anomaly, exception } = seen.signature;
         let is_named = |name: &String| name == anomaly || Some(name) == exception.as_ref();
-        let then = first_said_by(seen.signature);
-        let oracle_fits = self.oracle.as_ref().is_none_or(|own| own == oracle || own == then);
+        let oracle_fits = self.oracle.as_ref().is_none_or(|own| own == oracle)
+            || has_changed_hands(seen.signature);
         let anomaly_fits = self.anomalies.is_empty() || self.anomalies.iter().any(is_named);
         let shape = seen.shape.to_string();
         self.is_about(seen.target, seen.level)
