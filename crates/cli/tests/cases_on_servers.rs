@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use anchorite_drivers::{Target, open};
-use anchorite_judge::{Agreement, Measured, Remark, is_measured_on, remarks};
+use anchorite_judge::{Agreement, Measurements, Remark, is_measured_on, remarks};
 use anchorite_model::Case;
 use anchorite_stage::{RunOptions, StageError, run_case};
 
@@ -45,7 +45,7 @@ fn read(file: &Path) -> Case {
 fn check(target: &dyn Target, cases: &[Case], wrong: &mut Vec<String>) -> usize {
     let mut runs = 0;
     for case in cases {
-        let measured = Measured::of(case).unwrap_or_else(|error| panic!("{error}"));
+        let measured = Measurements::of(case).unwrap_or_else(|error| panic!("{error}"));
         for level in target.levels() {
             if !measured.concerns(target.info(), *level) {
                 continue;

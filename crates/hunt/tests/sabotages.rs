@@ -54,7 +54,7 @@ fn run(runner: &mut dyn Runner, case: &Case, level: Level) -> Run {
 }
 
 fn holds(conditions: &[Condition], run: &Run) -> bool {
-    conditions.iter().all(|condition| condition.holds(run))
+    conditions.iter().all(|condition| condition.is_true_of(run))
 }
 
 /// The levels of the line `acts: mariadb rc rr`, or of `acts: mariadb@11.8 rc` for that version.

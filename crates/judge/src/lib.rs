@@ -1,41 +1,36 @@
-//! What a run shows.
+//! Whether a run is what was promised, and what it shows.
 //!
-//! A hand-written case says in its header when its phenomenon has happened (`-- shows:`), and where that
-//! was measured (`-- manifests:`, `-- absent:`, `-- seen:`). This crate reads those lines and holds them
-//! against a [`Run`](anchorite_model::Run). Everything here is pure: a case and a run go in, an opinion
-//! comes out.
+//! Everything here is pure: a case, a run and the vendor's claims go in, an opinion comes out. What has to be tried on
+//! a database is asked of the [`laboratory`].
 //!
-//! * [`condition`]: the little language, as values; [`parse`] makes them from text, [`header`] finds them.
-//! * [`holds`]: whether a condition is true of a run.
-//! * [`measured`]: at which products, versions and levels a case is known to show its phenomenon; [`expect`]: which
-//!   verdicts it gets there; [`mod@compare`]: a run held against both.
-//! * [`classic`]: the classic anomalies that the rows of any run prove.
-//! * [`probe`]: the classic anomalies: possible, or prevented, and how.
+//! * [`oracles`]: ways to tell right from wrong, one folder or file each, registered by one line each.
+//! * [`evidence`]: what several oracles need to know of one run, found out once: its transactions, the serial orders
+//!   that explain it, the versions of its rows, what a statement does to given rows, how two runs differ.
+//! * [`laboratory`]: the further runs that an oracle can ask for.
+//! * [`coverage`]: what a verdict is about.
+//! * [`header`]: the header language of hand-written cases: when a case shows what it is about, where that was measured,
+//!   and which verdicts are expected.
+//! * [`classic`]: the classic anomalies that the rows of any run prove; [`probe`]: whether a case of the anomaly probe
+//!   showed its anomaly, or what prevented it.
 
 pub mod classic;
-pub mod compare;
-pub mod condition;
 pub mod coverage;
 pub mod evidence;
-pub mod expect;
 pub mod header;
-pub mod holds;
 pub mod laboratory;
-pub mod measured;
 pub mod oracles;
-pub mod parse;
 pub mod probe;
 mod probe_cases;
-mod token;
 
 pub use classic::{Observed, observed};
-pub use compare::{Comparison, HeaderError, compare, is_measured_on, readable};
-pub use condition::{Condition, Fact, StepFact};
 pub use coverage::covers;
 pub use evidence::{Evidence, level_of};
-pub use header::{ConditionError, shows};
+pub use header::{
+    Agreement, Comparison, Condition, ConditionError, Fact, HeaderError, Measurements,
+    ProductLevels, Remark, Seen, StepFact, Versions, compare, expect, is_measured_on, readable,
+    remarks, shows,
+};
 pub use laboratory::Laboratory;
-pub use measured::{Agreement, Measured, Place, Remark, Seen, Versions, remarks};
-pub use oracles::{Oracle, UnknownOracle, final_state};
+pub use oracles::{Oracle, UnknownOracle};
 pub use probe::{How, Observation, ObserveError, observe};
 pub use probe_cases::cases as probe_cases;

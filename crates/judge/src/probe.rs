@@ -8,7 +8,7 @@
 use anchorite_claims::Anomaly;
 use anchorite_model::{Case, DbError, Ending, ErrorClass, Outcome, Run};
 
-use crate::header::{ConditionError, shows, values};
+use crate::header::lines::{ConditionError, shows, values};
 
 /// How a run ended up with or without the anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,7 +108,7 @@ pub fn observe(case: &Case, run: &Run) -> Result<Observation, ObserveError> {
     if let Ending::TargetLost(reason) = &run.ending {
         return Err(ObserveError::Lost { case: case.name.clone(), reason: reason.clone() });
     }
-    let (how, because) = match conditions.iter().find(|condition| !condition.holds(run)) {
+    let (how, because) = match conditions.iter().find(|condition| !condition.is_true_of(run)) {
         None => {
             let all: Vec<String> = conditions.iter().map(ToString::to_string).collect();
             (How::Shown, all.join("; "))

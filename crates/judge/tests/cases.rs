@@ -5,10 +5,10 @@ mod common;
 use std::collections::BTreeSet;
 
 use anchorite_claims::{Anomaly, Claims, Subject};
-use anchorite_judge::condition::RowFact;
+use anchorite_judge::header::condition::RowFact;
 use anchorite_judge::{
-    Condition, Fact, Measured, Place, StepFact, Versions, expect, observe, probe, probe_cases,
-    shows,
+    Condition, Fact, Measurements, ProductLevels, StepFact, Versions, expect, observe, probe,
+    probe_cases, shows,
 };
 use anchorite_model::{Case, ErrorClass, Level, Product, Rows, Run};
 use common::{block, cases_folder, change_answer, error, quiet_run, read_cases, set_outcome};
@@ -23,7 +23,7 @@ fn every_case_says_when_it_shows_in_words_that_fit() {
         let conditions = shows(case).unwrap_or_else(|error| panic!("{error}"));
         assert!(!conditions.is_empty(), "{}: when does it show?", case.name);
         assert!(case.header.title.is_some(), "{}: no title", case.name);
-        Measured::of(case).unwrap_or_else(|error| panic!("{error}"));
+        Measurements::of(case).unwrap_or_else(|error| panic!("{error}"));
         expect::expectations(case).unwrap_or_else(|error| panic!("{error}"));
     }
 }
@@ -31,7 +31,7 @@ fn every_case_says_when_it_shows_in_words_that_fit() {
 #[test]
 fn a_case_is_measured_only_at_its_targets() {
     for case in read_cases(&cases_folder("")) {
-        let measured = Measured::of(&case).expect("a readable header");
+        let measured = Measurements::of(&case).expect("a readable header");
         let seen = measured.seen.iter().flat_map(|seen| &seen.places);
         for place in measured.manifests.iter().chain(&measured.absent).chain(seen) {
             let fits = case.header.targets.contains(&place.product);
@@ -44,7 +44,7 @@ fn a_case_is_measured_only_at_its_targets() {
 #[test]
 fn bugs_are_measured_on_releases_and_each_place_has_one_answer() {
     for case in read_cases(&cases_folder("bugs")) {
-        let measured = Measured::of(&case).expect("a readable header");
+        let measured = Measurements::of(&case).expect("a readable header");
         let seen = measured.seen.iter().flat_map(|seen| &seen.places);
         for place in measured.manifests.iter().chain(&measured.absent).chain(seen) {
             let is_measured = matches!(&place.versions, Versions::Measured(releases)
@@ -60,7 +60,8 @@ fn bugs_are_measured_on_releases_and_each_place_has_one_answer() {
                 unreachable!("all are measured");
             };
             let same_release = there.iter().any(|version| gone.contains(version));
-            let levels = |place: &Place| place.levels.clone().unwrap_or(Level::ALL.to_vec());
+            let levels =
+                |place: &ProductLevels| place.levels.clone().unwrap_or(Level::ALL.to_vec());
             let same_level = levels(shows).iter().any(|level| levels(absent).contains(level));
             let twice = shows.product == absent.product && same_release && same_level;
             assert!(!twice, "{}: {shows:?} and {absent:?}", case.name);
@@ -113,10 +114,10 @@ fn every_condition_can_be_satisfied() {
         let conditions = shows(&case).expect("readable conditions");
         let run = satisfying(&case, &conditions);
         for condition in &conditions {
-            assert!(condition.holds(&run), "{}: {condition}", case.name);
+            assert!(condition.is_true_of(&run), "{}: {condition}", case.name);
         }
         let quiet = quiet_run(&case);
-        assert!(!conditions.iter().all(|condition| condition.holds(&quiet)), "{}", case.name);
+        assert!(!conditions.iter().all(|condition| condition.is_true_of(&quiet)), "{}", case.name);
     }
 }
 

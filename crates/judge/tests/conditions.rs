@@ -21,7 +21,7 @@ fn case() -> Case {
 }
 
 fn holds(run: &Run, text: &str) -> bool {
-    text.parse::<Condition>().unwrap_or_else(|error| panic!("{error}")).holds(run)
+    text.parse::<Condition>().unwrap_or_else(|error| panic!("{error}")).is_true_of(run)
 }
 
 #[test]

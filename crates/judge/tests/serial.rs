@@ -48,7 +48,7 @@ fn no_serial_order_shows_an_anomaly() {
             let run = run_case(target.as_ref(), &serial, &RunOptions::default())
                 .unwrap_or_else(|error| panic!("{}: {error}", case.name));
             let run = renumbered(run, &case, &numbers);
-            let shown = conditions.iter().all(|condition| condition.holds(&run));
+            let shown = conditions.iter().all(|condition| condition.is_true_of(&run));
             assert!(!shown, "{} in the order {order:?}", case.name);
             runs += 1;
         }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use anchorite_judge::{Agreement, Measured, level_of};
+use anchorite_judge::{Agreement, Measurements, level_of};
 use anchorite_model::Run;
 use anchorite_reduce::known::{KnownIssue, Standing, Status};
 use anchorite_stage::FreshTables;
@@ -74,7 +74,7 @@ impl Campaign<'_> {
 fn absence(run: &Run) -> Option<Gone> {
     let remark = level_of(run).and_then(|level| {
         // The headers of built-in cases are read by a test; what cannot be read says nothing.
-        Measured::of(&run.case).ok()?.about(&run.target, level, false)
+        Measurements::of(&run.case).ok()?.about(&run.target, level, false)
     });
     match remark {
         Some(remark) if remark.agreement == Agreement::AsExpected => None,

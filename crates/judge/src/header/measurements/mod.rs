@@ -10,14 +10,14 @@
 //! A place is a product, versions ([`Versions`]) and levels (`all`: every level that the target has). At a place that
 //! no line names nobody has looked: any outcome is fine. A run is held against these lines by [`remarks`].
 
-mod place;
+mod product_levels;
 mod remark;
 
 use anchorite_model::{Case, Level, Run, TargetInfo};
 
-use crate::condition::Condition;
-use crate::header::{ConditionError, fitting, shows, values};
-pub use place::{Place, Versions};
+use crate::header::condition::Condition;
+use crate::header::lines::{ConditionError, fitting, shows, values};
+pub use product_levels::{ProductLevels, Versions};
 pub use remark::{Agreement, Remark};
 pub(crate) use remark::{Found, Known, known};
 
@@ -25,23 +25,23 @@ pub(crate) use remark::{Found, Known, known};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Where.
-    pub places: Vec<Place>,
+    pub places: Vec<ProductLevels>,
     /// What.
     pub condition: Condition,
 }
 
 /// All that a case's header says about where it was run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Measured {
+pub struct Measurements {
     /// Where all `-- shows:` lines hold.
-    pub manifests: Vec<Place>,
+    pub manifests: Vec<ProductLevels>,
     /// Where they do not all hold.
-    pub absent: Vec<Place>,
+    pub absent: Vec<ProductLevels>,
     /// What else holds where.
     pub seen: Vec<Seen>,
 }
 
-impl Measured {
+impl Measurements {
     /// Reads the header.
     pub fn of(case: &Case) -> Result<Self, ConditionError> {
         Ok(Self {
@@ -74,7 +74,7 @@ impl Measured {
 
 impl Seen {
     fn about(&self, run: &Run, level: Level) -> Option<Remark> {
-        let holds = self.condition.holds(run);
+        let holds = self.condition.is_true_of(run);
         let what = self.condition.to_string();
         let found = found(&self.places, &run.target, level, &what, holds);
         remark::remark(&[found], &run.target, if holds { "too" } else { "not" })
@@ -82,7 +82,7 @@ impl Seen {
 }
 
 fn found<'a>(
-    places: &'a [Place],
+    places: &'a [ProductLevels],
     target: &TargetInfo,
     level: Level,
     what: &str,
@@ -94,8 +94,8 @@ fn found<'a>(
 
 /// The run held against what the header says about this target and level: whether the phenomenon shows, first.
 pub fn remarks(case: &Case, run: &Run, level: Level) -> Result<Vec<Remark>, ConditionError> {
-    let measured = Measured::of(case)?;
-    let failing = shows(case)?.into_iter().find(|condition| !condition.holds(run));
+    let measured = Measurements::of(case)?;
+    let failing = shows(case)?.into_iter().find(|condition| !condition.is_true_of(run));
     let mut remarks: Vec<Remark> =
         measured.about(&run.target, level, failing.is_none()).into_iter().collect();
     if let (Some(Remark { agreement: Agreement::Differs, sentence }), Some(condition)) =
@@ -110,10 +110,12 @@ pub fn remarks(case: &Case, run: &Run, level: Level) -> Result<Vec<Remark>, Cond
     Ok(remarks)
 }
 
-fn places(case: &Case, key: &str) -> Result<Vec<Place>, ConditionError> {
+fn places(case: &Case, key: &str) -> Result<Vec<ProductLevels>, ConditionError> {
     let mut places = Vec::new();
     for text in values(case, key) {
-        places.extend(Place::parse_list(text).map_err(|reason| misfit(case, key, text, reason))?);
+        places.extend(
+            ProductLevels::parse_list(text).map_err(|reason| misfit(case, key, text, reason))?,
+        );
     }
     Ok(places)
 }
@@ -122,7 +124,8 @@ fn seen(case: &Case, text: &str) -> Result<Seen, ConditionError> {
     let (places, condition) = text.split_once(':').ok_or_else(|| {
         misfit(case, "seen", text, "expected PLACES: CONDITION, and found no colon".to_owned())
     })?;
-    let places = Place::parse_list(places).map_err(|reason| misfit(case, "seen", text, reason))?;
+    let places =
+        ProductLevels::parse_list(places).map_err(|reason| misfit(case, "seen", text, reason))?;
     Ok(Seen { places, condition: fitting(case, "seen", condition.trim())? })
 }
 

@@ -4,7 +4,7 @@
 
 use anchorite_model::Case;
 
-use crate::condition::Condition;
+use crate::header::condition::Condition;
 
 /// Why a header line of a case is no condition, or none of this case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The words, numbers, texts and punctuation of a condition.
 
-use crate::header::ConditionError;
+use crate::header::lines::ConditionError;
 
 /// One piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]

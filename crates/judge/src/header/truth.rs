@@ -6,27 +6,27 @@
 
 use anchorite_model::{Answer, Blocker, ErrorClass, Outcome, Run};
 
-use crate::condition::{Condition, Fact, Row, RowFact, StepFact};
 use crate::evidence::ends::{End, ends, last_event};
+use crate::header::condition::{Condition, Fact, Row, RowFact, StepFact};
 
 impl Condition {
     /// Whether one of the alternatives is true of the run.
-    pub fn holds(&self, run: &Run) -> bool {
-        self.alternatives.iter().any(|facts| facts.iter().all(|fact| fact.holds(run)))
+    pub fn is_true_of(&self, run: &Run) -> bool {
+        self.alternatives.iter().any(|facts| facts.iter().all(|fact| fact.is_true_of(run)))
     }
 }
 
 impl Fact {
     /// Whether this is true of the run.
-    pub fn holds(&self, run: &Run) -> bool {
+    pub fn is_true_of(&self, run: &Run) -> bool {
         match self {
-            Self::Step(n, fact) => fact.holds(run, *n),
+            Self::Step(n, fact) => fact.is_true_of(run, *n),
             Self::AnyFails(class) => run.events.iter().any(|event| failed(&event.outcome, *class)),
             Self::Final(table, rows) => run
                 .final_state
                 .iter()
                 .find(|(name, _)| name.eq_ignore_ascii_case(table))
-                .is_some_and(|(_, found)| rows.holds(&found.rows)),
+                .is_some_and(|(_, found)| rows.is_true_of(&found.rows)),
             Self::Committed(sessions) => every_end(run, sessions, End::Committed),
             Self::RolledBack(sessions) => every_end(run, sessions, End::RolledBack),
         }
@@ -34,12 +34,12 @@ impl Fact {
 }
 
 impl StepFact {
-    fn holds(&self, run: &Run, n: usize) -> bool {
+    fn is_true_of(&self, run: &Run, n: usize) -> bool {
         let Some(event) = last_event(run, n) else { return false };
         match self {
             Self::Rows(rows) => answer(&event.outcome)
                 .and_then(|answer| answer.results.first())
-                .is_some_and(|found| rows.holds(&found.rows)),
+                .is_some_and(|found| rows.is_true_of(&found.rows)),
             Self::Affects(count) => {
                 answer(&event.outcome).is_some_and(|answer| answer.affected == Some(*count))
             }
@@ -55,7 +55,7 @@ impl StepFact {
 }
 
 impl RowFact {
-    fn holds(&self, found: &[Row]) -> bool {
+    fn is_true_of(&self, found: &[Row]) -> bool {
         match self {
             Self::Exactly(rows) => found.len() == rows.len() && includes(found, rows),
             Self::Contains(rows) => includes(found, rows),

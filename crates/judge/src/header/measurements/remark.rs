@@ -7,7 +7,7 @@
 use anchorite_claims::Version;
 use anchorite_model::TargetInfo;
 
-use super::place::Versions;
+use super::product_levels::Versions;
 
 /// How a run and what is known about its place go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -62,7 +62,7 @@ impl Versions {
 
 /// A product at some versions and levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ProductLevels {
     /// The product.
     pub product: Product,
     /// The versions.
@@ -71,7 +71,7 @@ pub struct Place {
     pub levels: Option<Vec<Level>>,
 }
 
-impl Place {
+impl ProductLevels {
     /// Whether this is about the target's product at this level, on whatever version.
     pub fn concerns(&self, target: &TargetInfo, level: Level) -> bool {
         self.product == target.product

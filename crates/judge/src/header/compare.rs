@@ -8,9 +8,9 @@ use anchorite_claims::Version;
 use anchorite_model::{Case, Judgement, Run, SessionInfo, TargetInfo, Verdict};
 
 use crate::evidence::level_of;
-use crate::expect::{self, BadExpectation, expectations};
-use crate::header::{ConditionError, shows};
-use crate::measured::{self, Agreement, Measured, Remark, Versions};
+use crate::header::expect::{self, BadExpectation, expectations};
+use crate::header::lines::{ConditionError, shows};
+use crate::header::measurements::{self, Agreement, Measurements, Remark, Versions};
 
 /// Why a header cannot be compared with a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,14 +45,14 @@ impl Comparison {
 /// Whether everything in the header that [`compare`] needs can be read.
 pub fn readable(case: &Case) -> Result<(), HeaderError> {
     shows(case)?;
-    Measured::of(case)?;
+    Measurements::of(case)?;
     expectations(case)?;
     Ok(())
 }
 
 /// Whether anything in the header was measured on this very release.
 pub fn is_measured_on(case: &Case, target: &TargetInfo) -> Result<bool, HeaderError> {
-    let measured = Measured::of(case)?;
+    let measured = Measurements::of(case)?;
     let seen = measured.seen.iter().flat_map(|seen| &seen.places);
     let places = measured.manifests.iter().chain(&measured.absent).chain(seen);
     let places = places.map(|place| (place.product, &place.versions));
@@ -69,11 +69,11 @@ pub fn is_measured_on(case: &Case, target: &TargetInfo) -> Result<bool, HeaderEr
 /// Compares a run and its judgements with the header of its case.
 pub fn compare(run: &Run, judgements: &[Judgement]) -> Result<Comparison, HeaderError> {
     let case = &run.case;
-    let shown = shows(case)?.iter().all(|condition| condition.holds(run));
+    let shown = shows(case)?.iter().all(|condition| condition.is_true_of(run));
     let level = level_of(run);
     let expected = if is_at_own_level(run) { expectations(case)? } else { Vec::new() };
     let mut remarks = match level {
-        Some(level) => measured::remarks(case, run, level)?,
+        Some(level) => measurements::remarks(case, run, level)?,
         None => Vec::new(),
     };
     remarks.extend(
@@ -83,7 +83,7 @@ pub fn compare(run: &Run, judgements: &[Judgement]) -> Result<Comparison, Header
     );
     let is_violation = |judged: &&Judgement| matches!(judged.verdict, Verdict::Violation { .. });
     let is_measured = match level {
-        Some(level) => shown && Measured::of(case)?.shows_on(&run.target, level),
+        Some(level) => shown && Measurements::of(case)?.shows_on(&run.target, level),
         None => false,
     };
     let mut violations = judgements.iter().filter(is_violation).peekable();

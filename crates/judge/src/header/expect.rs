@@ -14,7 +14,7 @@
 use anchorite_claims::Version;
 use anchorite_model::{Case, Judgement, Product, TargetInfo, Verdict};
 
-use crate::measured::{Agreement, Found, Known, Remark, Versions, known};
+use crate::header::measurements::{Agreement, Found, Known, Remark, Versions, known};
 use crate::oracles::{self, UnknownOracle};
 
 /// One expected verdict.

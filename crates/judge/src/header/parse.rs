@@ -17,9 +17,9 @@ use std::str::FromStr;
 
 use anchorite_model::{ErrorClass, Value};
 
-use crate::condition::{Condition, Fact, Row, RowFact, StepFact};
-use crate::header::ConditionError;
-use crate::token::{Token, syntax, tokens};
+use crate::header::condition::{Condition, Fact, Row, RowFact, StepFact};
+use crate::header::lines::ConditionError;
+use crate::header::token::{Token, syntax, tokens};
 
 const CLASSES: [ErrorClass; 7] = [
     ErrorClass::Deadlock,

@@ -3,7 +3,7 @@
 
 mod common;
 
-use anchorite_judge::{Agreement, Measured, Remark, compare, remarks};
+use anchorite_judge::{Agreement, Measurements, Remark, compare, remarks};
 use anchorite_model::{Case, ErrorClass, Judgement, Level, Product, Run, TargetInfo, Verdict};
 use common::{error, quiet_run, set_outcome};
 
@@ -32,7 +32,7 @@ fn target(product: Product, version: &str) -> TargetInfo {
 
 /// What is said where the phenomenon shows, and where it does not.
 fn about(product: Product, version: &str, level: Level) -> [Option<(Agreement, String)>; 2] {
-    let measured = Measured::of(&case(TEXT)).expect("a readable header");
+    let measured = Measurements::of(&case(TEXT)).expect("a readable header");
     [true, false].map(|shows| {
         let remark = measured.about(&target(product, version), level, shows);
         remark.map(|remark| (remark.agreement, remark.sentence))
@@ -80,7 +80,7 @@ fn a_release_that_nobody_measured_is_told_and_fails_nothing() {
     let [_, gone] = about(Product::named("mariadb"), "10.11.20-MariaDB", Level::ReadCommitted);
     assert_eq!(gone, said(Agreement::OtherVersion, only));
     // A series is no release: nobody knows which one was measured.
-    let series = Measured::of(&case(&format!("-- manifests: postgres 14 rc\n{TEXT}")));
+    let series = Measurements::of(&case(&format!("-- manifests: postgres 14 rc\n{TEXT}")));
     let series = series.expect("a readable header");
     let here =
         series.about(&target(Product::named("postgres"), "14.9"), Level::ReadCommitted, false);
@@ -192,7 +192,7 @@ fn a_bad_place_is_refused_with_its_line() {
         ("seen: mysql 9.7.4 rc: step 2 fails badly", "column 14: expected an error class"),
     ] {
         let case = case(&format!("-- {line}\n{TEXT}"));
-        let error = Measured::of(&case).expect_err(line).to_string();
+        let error = Measurements::of(&case).expect_err(line).to_string();
         assert!(error.starts_with("case example: -- ") && error.contains(reason), "{error}");
     }
 }
