@@ -8,8 +8,8 @@
 //!   that explain it, the versions of its rows, what a statement does to given rows, how two runs differ.
 //! * [`laboratory`]: the further runs that an oracle can ask for.
 //! * [`coverage`]: what a verdict is about.
-//! * [`header`]: the header language of hand-written cases: when a case shows what it is about, where that was measured,
-//!   and which verdicts are expected.
+//! * [`header`]: the header language of hand-written cases: when a case shows what it is about, where that was
+//!   measured, and which verdicts are expected.
 //! * [`classic`]: the classic anomalies that the rows of any run prove; [`probe`]: whether a case of the anomaly probe
 //!   showed its anomaly, or what prevented it.
 

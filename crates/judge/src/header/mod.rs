@@ -1,8 +1,8 @@
 //! The header language of hand-written cases.
 //!
 //! A case says in its header when its phenomenon has happened (`-- shows:`), where that was measured (`-- manifests:`,
-//! `-- absent:`, `-- seen:`), and which verdicts it gets there (`-- expect:`). These lines are read here and held against
-//! a [`Run`](anchorite_model::Run). The form is described in `docs/case-format.md`.
+//! `-- absent:`, `-- seen:`), and which verdicts it gets there (`-- expect:`). These lines are read here and held
+//! against a [`Run`](anchorite_model::Run). The form is described in `docs/case-format.md`.
 //!
 //! * [`lines`]: finds them, and says what is wrong with one.
 //! * [`condition`]: the little language of conditions, as values; [`parse`] makes them from text, by `token`s;
