@@ -151,14 +151,18 @@ fn reduce(
     let start = Instant::now();
     let known = known_issues(arguments.known.as_deref())?;
     let outcome = investigate(&examiner, &mut fast, &mut fresh, &suspect, &effort, &known)?;
-    let seconds = start.elapsed().as_secs_f64();
+    conclude(outcome, start.elapsed().as_secs_f64(), arguments.out.as_deref())
+}
+
+/// Says what came of it, and writes it where it is wanted.
+fn conclude(outcome: Investigation, seconds: f64, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     match outcome {
         Investigation::Confirmed { finding, shape, questions, complete } => {
             let rest = if complete { "" } else { ", stopped before the end" };
             let questions = many(questions as u64, "question", "questions");
             tell(&format!("{questions}, {seconds:.1} s{rest}"));
             let text = described(&finding, &shape);
-            match &arguments.out {
+            match out {
                 None => print(&text),
                 Some(file) => std::fs::write(file, text)
                     .with_context(|| format!("cannot write {}", file.display()))?,

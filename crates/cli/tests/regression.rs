@@ -85,12 +85,12 @@ fn a_folder_without_cases_is_told() {
     assert!(told(&output).contains(".: expected .case or .spec files in this folder"));
 }
 
-#[test]
-fn what_the_case_says_is_compared_and_decides() {
+/// Headers with the exit code and a sentence of what is told.
+fn headers() -> Vec<(String, i32, String)> {
     let here = release();
     let shows = "-- shows: step 3 blocked by t1\n";
     let gone = "-- shows: step 3 not blocked\n";
-    for (header, code, sentence) in [
+    vec![
         (
             format!("{shows}-- manifests: sqlite {here} ser\n"),
             0,
@@ -140,7 +140,12 @@ fn what_the_case_says_is_compared_and_decides() {
             0,
             "final-state  pass".to_owned(),
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn what_the_case_says_is_compared_and_decides() {
+    for (header, code, sentence) in headers() {
         let folder = folder(&[("x.case", &header)]);
         let output = run(folder.path(), &["x.case"]);
         let text = told(&output);

@@ -12,6 +12,7 @@
 use anchorite_model::sql::Dialect;
 
 use crate::generator::Generator;
+use crate::schema::Column;
 use crate::value::{Kind, Value};
 
 /// `column = sql`
@@ -81,24 +82,20 @@ impl Generator<'_> {
         Assignment { column, sql: self.sql(&value), value: Some(value) }
     }
 
-    /// An assignment to a column outside keys.
-    pub(crate) fn assignment(&mut self, table: usize, column: usize) -> Assignment {
+    /// What is assigned to a column: the name of a form.
+    fn form(&mut self, definition: &Column, has_sources: bool) -> &'static str {
         let weights = &self.grammar.weights.set;
-        let definition = &self.table(table).columns[column];
-        let sources = self.table(table).columns_where(|at, source| {
-            at != column && source.fits_into(definition) && source.generated.is_none()
-        });
         let if_true = |condition: bool, weight: u32| if condition { weight } else { 0 };
         let is_arithmetic = definition.is_arithmetic();
         let adds = is_arithmetic || (definition.kind == Kind::Unsigned && !definition.is_extreme);
         let has_default = self.grammar.has("default-word")
             && (definition.default.is_some() || definition.is_nullable)
             && !definition.is_long;
-        let form = self.random.weighted(&[
+        self.random.weighted(&[
             (weights.constant, "constant"),
             (weights.same_value, "same"),
             (if_true(adds, weights.add), "add"),
-            (if_true(!sources.is_empty(), weights.copy), "copy"),
+            (if_true(has_sources, weights.copy), "copy"),
             (if_true(is_arithmetic || definition.kind == Kind::Bool, weights.negate), "negate"),
             (if_true(definition.kind == Kind::Text, weights.append), "append"),
             (weights.case, "case"),
@@ -106,7 +103,16 @@ impl Generator<'_> {
             (if_true(self.schema.tables.len() > 1, weights.query), "query"),
             (if_true(has_default, weights.default), "default"),
             (if_true(definition.is_nullable, weights.null), "null"),
-        ]);
+        ])
+    }
+
+    /// An assignment to a column outside keys.
+    pub(crate) fn assignment(&mut self, table: usize, column: usize) -> Assignment {
+        let definition = &self.table(table).columns[column];
+        let sources = self.table(table).columns_where(|at, source| {
+            at != column && source.fits_into(definition) && source.generated.is_none()
+        });
+        let form = self.form(definition, !sources.is_empty());
         let name = &definition.name;
         let computed = |sql: String| Assignment { column, sql, value: None };
         match form {

@@ -106,6 +106,23 @@ fn suspect(number: u64) -> Suspect {
     Suspect::new((spot, "sqlite 3".to_owned(), None), 7, signature(), case(), "# seen\n".to_owned())
 }
 
+fn crash(running: Vec<RunningCase>) -> Crash {
+    Crash {
+        schema: Crash::SCHEMA,
+        target: "sqlite 3".to_owned(),
+        at: 0,
+        seed: 7,
+        noticed: String::new(),
+        said: Vec::new(),
+        reason: String::new(),
+        stopped: false,
+        afterwards: String::new(),
+        tried: String::new(),
+        running,
+        log: Some("bye\n".to_owned()),
+    }
+}
+
 /// What a campaign does, from the first case that is not done yet, until it is killed.
 fn write_until_killed(folder: &Path) {
     let (mut store, past) = match Store::resume::<u64>(folder) {
@@ -144,20 +161,7 @@ fn write_until_killed(folder: &Path) {
         }
         if number % 11 == 0 {
             let running = vec![RunningCase { spot: suspect.spot, level: None, case: case() }];
-            let crash = Crash {
-                schema: Crash::SCHEMA,
-                target: "sqlite 3".to_owned(),
-                at: 0,
-                seed: 7,
-                noticed: String::new(),
-                said: Vec::new(),
-                reason: String::new(),
-                stopped: false,
-                afterwards: String::new(),
-                tried: String::new(),
-                running,
-                log: Some("bye\n".to_owned()),
-            };
+            let crash = crash(running);
             let found = finding("crash-1".to_owned());
             store.crash(&crash, Some(&found), &|_| Vec::new()).expect("a crash");
             say("crash", number);

@@ -53,8 +53,8 @@ const SIZES: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 const WEAK: &[&str] = &["read-committed", "read-atomic", "causal"];
 const STRONG: &[&str] = &["serializable", "snapshot-isolation"];
 
-pub fn groups() -> Vec<Group> {
-    let blind = |ops: usize, levels| HistoryPlan {
+fn blind(ops: usize, levels: &'static [&'static str]) -> HistoryPlan {
+    HistoryPlan {
         style: Style::Blind,
         by_session: false,
         ops,
@@ -64,23 +64,19 @@ pub fn groups() -> Vec<Group> {
         levels,
         threads: &[1],
         repeat: 3,
-    };
+    }
+}
+
+fn strong(style: Style, by_session: bool) -> HistoryPlan {
+    HistoryPlan { style, by_session, txn_len: 2, keys: 50_000, ..blind(2_000_000, STRONG) }
+}
+
+fn open(txns: usize, keys: usize) -> HistoryPlan {
+    HistoryPlan { by_session: true, keys, repeat: 1, ..blind(txns * 8, STRONG) }
+}
+
+pub fn groups() -> Vec<Group> {
     let million = blind(1_000_000, WEAK);
-    let strong = |style, by_session| HistoryPlan {
-        style,
-        by_session,
-        txn_len: 2,
-        keys: 50_000,
-        levels: STRONG,
-        ..blind(2_000_000, STRONG)
-    };
-    let open = |txns: usize, keys| HistoryPlan {
-        by_session: true,
-        keys,
-        levels: STRONG,
-        repeat: 1,
-        ..blind(txns * 8, STRONG)
-    };
     vec![
         Group {
             name: "weak",
@@ -206,25 +202,8 @@ fn transaction(
         }
         let write = update || random.below(2) == 0;
         match plan.style {
-            Style::Lists if write => {
-                let value = next(store, key);
-                store.lists[key].push(value);
-                steps.push(format!("[:append {key} {value}]"));
-            }
-            Style::Lists => {
-                let items: Vec<String> = store.lists[key].iter().map(u64::to_string).collect();
-                steps.push(format!("[:r {key} [{}]]", items.join(" ")));
-            }
-            Style::Versions if write => {
-                let value = next(store, key);
-                store.versions[key] += 1;
-                steps.push(format!("{{\"w\":{key},\"v\":{value},\"n\":{}}}", store.versions[key]));
-            }
-            Style::Versions => {
-                let value = store.current[key];
-                let value = if value == 0 { "null".to_owned() } else { value.to_string() };
-                steps.push(format!("{{\"r\":{key},\"v\":{value}}}"));
-            }
+            Style::Lists => steps.push(list_step(store, key, write)),
+            Style::Versions => steps.push(version_step(store, key, write)),
             _ => {
                 if !write || update {
                     let _ = writeln!(text, "r({key},{},{session},{label})", store.current[key]);
@@ -251,6 +230,27 @@ fn transaction(
         _ => {}
     }
     text
+}
+
+fn list_step(store: &mut Store, key: usize, write: bool) -> String {
+    if write {
+        let value = next(store, key);
+        store.lists[key].push(value);
+        return format!("[:append {key} {value}]");
+    }
+    let items: Vec<String> = store.lists[key].iter().map(u64::to_string).collect();
+    format!("[:r {key} [{}]]", items.join(" "))
+}
+
+fn version_step(store: &mut Store, key: usize, write: bool) -> String {
+    if write {
+        let value = next(store, key);
+        store.versions[key] += 1;
+        return format!("{{\"w\":{key},\"v\":{value},\"n\":{}}}", store.versions[key]);
+    }
+    let value = store.current[key];
+    let value = if value == 0 { "null".to_owned() } else { value.to_string() };
+    format!("{{\"r\":{key},\"v\":{value}}}")
 }
 
 fn next(store: &mut Store, key: usize) -> u64 {

@@ -33,66 +33,52 @@ pub struct Judge<'t> {
     pub fixed: Option<Vec<Vec<usize>>>,
 }
 
+/// What a transaction read from others and wrote, with the faults of its reads.
+fn transaction<'t>(committed: &[&'t Tiny], me: usize, faults: &mut Faults) -> Txn<'t> {
+    let tiny = committed[me];
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for (at, step) in tiny.steps.iter().enumerate() {
+        if step.write {
+            if !writes.contains(&step.key) {
+                writes.push(step.key);
+            }
+            continue;
+        }
+        let before = tiny.steps[..at].iter().rev().find(|s| s.key == step.key);
+        faults.internal |= before.is_some_and(|before| before.value != step.value);
+        let own = tiny.steps[..at].iter().rev().find(|s| s.write && s.key == step.key);
+        faults.own |= own.is_some_and(|own| own.value != step.value);
+        if before.is_some_and(|before| before.write && before.value == step.value) {
+            continue;
+        }
+        if step.value == 0 {
+            reads.push((step.key, None));
+            continue;
+        }
+        let is_source =
+            |s: &crate::generate::Step| s.write && s.key == step.key && s.value == step.value;
+        match committed.iter().position(|other| other.steps.iter().any(is_source)) {
+            None => faults.g1 = true,
+            Some(writer) if writer == me => {
+                faults.g1 |= tiny.steps[at..].iter().any(|s| s.write && s.value == step.value);
+            }
+            Some(writer) => {
+                let last =
+                    committed[writer].steps.iter().rev().find(|s| s.write && s.key == step.key);
+                faults.g1 |= last.is_some_and(|s| s.value != step.value);
+                reads.push((step.key, Some(writer)));
+            }
+        }
+    }
+    Txn { tiny, reads, writes }
+}
+
 impl<'t> Judge<'t> {
     pub fn new(all: &'t [Tiny]) -> Judge<'t> {
         let committed: Vec<&Tiny> = all.iter().filter(|tiny| !tiny.aborted).collect();
         let mut faults = Faults::default();
-        let txns = committed
-            .iter()
-            .enumerate()
-            .map(|(me, tiny)| {
-                let mut reads = Vec::new();
-                let mut writes: Vec<usize> = Vec::new();
-                for (at, step) in tiny.steps.iter().enumerate() {
-                    if step.write {
-                        if !writes.contains(&step.key) {
-                            writes.push(step.key);
-                        }
-                        continue;
-                    }
-                    let before = tiny.steps[..at].iter().rev().find(|s| s.key == step.key);
-                    if let Some(before) = before
-                        && before.value != step.value
-                    {
-                        faults.internal = true;
-                    }
-                    let mut own = tiny.steps[..at].iter().rev();
-                    let own = own.find(|s| s.write && s.key == step.key);
-                    faults.own |= own.is_some_and(|own| own.value != step.value);
-                    if let Some(before) = before
-                        && before.write
-                        && before.value == step.value
-                    {
-                        continue;
-                    }
-                    if step.value == 0 {
-                        reads.push((step.key, None));
-                        continue;
-                    }
-                    let writer = committed.iter().position(|other| {
-                        other
-                            .steps
-                            .iter()
-                            .any(|s| s.write && s.key == step.key && s.value == step.value)
-                    });
-                    match writer {
-                        None => faults.g1 = true,
-                        Some(writer) if writer == me => {
-                            let own_later =
-                                tiny.steps[at..].iter().any(|s| s.write && s.value == step.value);
-                            faults.g1 |= own_later;
-                        }
-                        Some(writer) => {
-                            let last = committed[writer].steps.iter().rev();
-                            let last = last.clone().find(|s| s.write && s.key == step.key);
-                            faults.g1 |= last.is_some_and(|s| s.value != step.value);
-                            reads.push((step.key, Some(writer)));
-                        }
-                    }
-                }
-                Txn { tiny, reads, writes }
-            })
-            .collect();
+        let txns: Vec<Txn<'t>> =
+            (0..committed.len()).map(|me| transaction(&committed, me, &mut faults)).collect();
         let keys = all.iter().flat_map(|t| t.steps.iter().map(|s| s.key + 1)).max().unwrap_or(0);
         Judge { txns, faults, keys, fixed: None }
     }
@@ -267,9 +253,7 @@ impl<'t> Judge<'t> {
         orders: &[Vec<usize>],
     ) -> bool {
         let count = self.txns.len();
-        let place = |key: usize, txn: Option<usize>| {
-            txn.map_or(0, |txn| 1 + orders[key].iter().position(|t| *t == txn).unwrap())
-        };
+        let place = |key: usize, txn: Option<usize>| place(orders, key, txn);
         let order = |a: usize, b: usize| {
             session && self.session_before(a, b) || real_time && self.real_time_before(a, b)
         };
@@ -295,28 +279,8 @@ impl<'t> Judge<'t> {
         match level {
             "read-uncommitted" => acyclic(&|a, b| ww(a, b) || order(a, b)),
             "read-committed" => acyclic(&flow),
-            "monotonic-atomic-view" => {
-                acyclic(&flow)
-                    && (0..count).all(|t| {
-                        let reads = &self.txns[t].reads;
-                        (0..reads.len()).all(|later| {
-                            reads[..later].iter().filter_map(|read| read.1).all(|seen| {
-                                let (key, from) = reads[later];
-                                !self.txns[seen].writes.contains(&key)
-                                    || place(key, Some(seen)) <= place(key, from)
-                            })
-                        })
-                    })
-            }
-            "cursor-stability" => {
-                acyclic(&flow)
-                    && (0..count).all(|t| {
-                        self.txns[t].reads.iter().all(|&(key, from)| {
-                            !self.txns[t].writes.contains(&key)
-                                || place(key, from) + 1 == place(key, Some(t))
-                        })
-                    })
-            }
+            "monotonic-atomic-view" => acyclic(&flow) && self.is_monotonic(orders),
+            "cursor-stability" => acyclic(&flow) && self.has_stable_cursors(orders),
             "consistent-view" => {
                 let reach = closure(count, &flow);
                 (0..count).all(|a| !reach[a][a])
@@ -326,6 +290,34 @@ impl<'t> Judge<'t> {
             _ => unreachable!("{level}"),
         }
     }
+
+    /// Whatever a transaction saw, its later reads see at least that.
+    fn is_monotonic(&self, orders: &[Vec<usize>]) -> bool {
+        self.txns.iter().all(|txn| {
+            (0..txn.reads.len()).all(|later| {
+                txn.reads[..later].iter().filter_map(|read| read.1).all(|seen| {
+                    let (key, from) = txn.reads[later];
+                    !self.txns[seen].writes.contains(&key)
+                        || place(orders, key, Some(seen)) <= place(orders, key, from)
+                })
+            })
+        })
+    }
+
+    /// Nobody writes between the version that a transaction read and the one that it wrote.
+    fn has_stable_cursors(&self, orders: &[Vec<usize>]) -> bool {
+        self.txns.iter().enumerate().all(|(t, txn)| {
+            txn.reads.iter().all(|&(key, from)| {
+                !txn.writes.contains(&key)
+                    || place(orders, key, from) + 1 == place(orders, key, Some(t))
+            })
+        })
+    }
+}
+
+/// Where the version of a transaction stands among those of a key; the initial one is first.
+fn place(orders: &[Vec<usize>], key: usize, txn: Option<usize>) -> usize {
+    txn.map_or(0, |txn| 1 + orders[key].iter().position(|t| *t == txn).unwrap())
 }
 
 struct Snapshots<'j, 't> {

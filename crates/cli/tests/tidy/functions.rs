@@ -12,25 +12,6 @@ use crate::{Source, example};
 /// A function that is longer does more than one thing.
 const LINES_MAX: usize = 60;
 
-/// Functions that are known and wait for their turn.
-const TOLERATED: [&str; 15] = [
-    "check/benches/speed/generate.rs groups",
-    "check/benches/speed/generate.rs transaction",
-    "check/tests/brute/judge.rs new",
-    "check/tests/brute/judge.rs satisfies",
-    "cli/src/reduce.rs reduce",
-    "cli/tests/regression.rs what_the_case_says_is_compared_and_decides",
-    "generate/src/set.rs assignment",
-    "hunt/src/campaign/worker.rs work_with_target",
-    "judge/src/classic/sight.rs seen_by",
-    "model/src/case/tests.rs errors_say_where_and_what_was_expected",
-    "report/src/finding/headline.rs titles_tell_what_the_statement_did",
-    "report/tests/samples/finding.rs hunt",
-    "report/tests/samples/finding.rs missed_row",
-    "report/tests/samples/mod.rs failed_commit",
-    "store/tests/killed.rs write_until_killed",
-];
-
 struct Functions<'s> {
     path: &'s str,
     complaints: Vec<String>,
@@ -41,8 +22,7 @@ impl Functions<'_> {
         let from = signature.span().start().line;
         let lines = block.span().end().line + 1 - from;
         let name = &signature.ident;
-        let is_tolerated = TOLERATED.contains(&format!("{} {name}", self.path).as_str());
-        if lines > LINES_MAX && !is_tolerated {
+        if lines > LINES_MAX {
             self.complaints.push(format!("{}:{from}: {name} has {lines} lines", self.path));
         }
     }

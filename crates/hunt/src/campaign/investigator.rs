@@ -11,7 +11,7 @@ use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::{Filed, Store, Suspect};
 
 use super::arenas::Arenas;
-use super::loss::Evidence;
+use super::attempt::Evidence;
 use super::queue::Taken;
 use super::worker_state::WorkerState;
 use super::{Campaign, Stop, VERSION};

@@ -8,7 +8,7 @@ use anchorite_report::finding::pages;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::RunningCase;
 
-use super::worker::{Attempt, sort};
+use super::attempt::{Attempt, Evidence, sort};
 use super::worker_state::WorkerState;
 use super::{Campaign, HuntTarget, Place, Stop, VERSION};
 use crate::Examiner;
@@ -19,33 +19,6 @@ use crate::supervisor::{Aftermath, Down, Loss, Wait, clock, lock};
 
 /// So many losses in a row, and the target is called unusable although it answers.
 const LOSSES_MAX: u32 = 5;
-
-/// Words of servers and of the system that are said by, or about, a server that is down: it has crashed, ends, or
-/// is just coming up again.
-const DOWN: [&str; 6] =
-    ["refused", "57p02", "recovery mode", "starting up", "shutting down", "not yet accepting"];
-
-/// What was seen.
-#[derive(Debug, Clone)]
-pub(super) struct Evidence {
-    /// In words.
-    pub words: String,
-    /// All that the server said meanwhile.
-    pub signs: Vec<String>,
-    /// Whether this alone shows that the server was down.
-    pub was_down: bool,
-    /// The run as far as it came.
-    pub run: Option<Box<Run>>,
-}
-
-impl Evidence {
-    /// Judges by what was said.
-    pub(super) fn of_words(words: String) -> Self {
-        let lower = words.to_lowercase();
-        let was_down = DOWN.iter().any(|down| lower.contains(down));
-        Self { words, signs: Vec::new(), was_down, run: None }
-    }
-}
 
 /// How a worker goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,13 +4,15 @@
 //! * `investigator`: confirms and reduces one suspect at a time while the workers go on. When they have ended, there
 //!   are as many investigators.
 //! * `queue`: what waits for the investigator.
-//! * `arenas`: where they run cases. `loss`: what happens when a server goes away.
+//! * `arenas`: where they run cases. `attempt`: what one attempt at a case came to. `loss`: what happens when a server
+//!   goes away.
 //! * `course`: the threads and the one that looks after them. `worker_state`: how to see and reach a thread from
 //!   outside.
 //!
 //! Assumption: a case is made from its number alone, so it does not matter who runs it.
 
 mod arenas;
+mod attempt;
 mod course;
 mod investigator;
 mod loss;

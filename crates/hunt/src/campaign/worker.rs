@@ -3,19 +3,20 @@
 //! A case that a lost connection spoilt is run again; one that was running when its server crashed is
 //! not, so that a case that always crashes the server cannot hold up the campaign.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anchorite_drivers::TargetError;
-use anchorite_model::{Case, ErrorClass};
+use anchorite_model::Case;
 use anchorite_report::{RunResult, markdown};
-use anchorite_stage::{RunOptions, StageError};
+use anchorite_stage::RunOptions;
 use anchorite_store::{Progress, Spot, Suspect};
 
 use super::arenas::Arenas;
-use super::loss::{Evidence, Next};
+use super::attempt::{Attempt, sort};
+use super::loss::Next;
 use super::worker_state::WorkerState;
-use super::{Campaign, Place, Stop};
-use crate::alert::lost_in;
+use super::{Campaign, HuntTarget, Place, Stop};
 use crate::naming::looks_like;
 use crate::plan::Unit;
 use crate::supervisor::lock;
@@ -26,20 +27,6 @@ use crate::{Examined, Examiner};
 const JOURNAL_EVERY: Duration = Duration::from_secs(1);
 /// So many cases whose tables are refused, and none that ran: the target cannot be hunted on.
 const REJECTED_MAX: u64 = 200;
-
-/// What one attempt at a case came to.
-pub(super) enum Attempt {
-    /// It counts.
-    Ran(Box<Examined>),
-    /// The target refuses its tables.
-    Rejected(String),
-    /// Somebody wants us to stop.
-    Interrupted,
-    /// The target, or a connection to it, is gone.
-    Lost(Evidence),
-    /// The target cannot be used like this.
-    Unusable(StageError),
-}
 
 /// What a worker has done since it last wrote a line of the journal.
 struct Batch {
@@ -98,14 +85,9 @@ impl Campaign<'_> {
     ) -> Result<(), Stop> {
         let hunt_target = &self.hunt_targets[place.hunt_target];
         let (target, generation) = hunt_target.supervisor.current();
-        let interrupt = std::sync::Arc::clone(&worker_state.interrupt);
-        let options = RunOptions { interrupt, terse: true, ..self.options.run.clone() };
+        let options = self.run_options(worker_state);
         let mut arenas: Option<Arenas<'_>> = None;
-        let examiner = Examiner {
-            claims: hunt_target.claims,
-            oracles: &self.options.oracles,
-            strict: self.strict,
-        };
+        let examiner = self.examiner(hunt_target);
         while batch.next < end && !self.is_over() {
             if hunt_target.supervisor.is_in_doubt(generation) {
                 worker_state.rest();
@@ -131,12 +113,7 @@ impl Campaign<'_> {
                 }
                 Attempt::Rejected(reason) => self.reject(batch, reason)?,
                 Attempt::Interrupted if self.is_over() => return Ok(()),
-                Attempt::Interrupted => {
-                    batch.tally.hung += 1;
-                    batch.next += 1;
-                    worker_state.carry_on();
-                    return Ok(());
-                }
+                Attempt::Interrupted => return self.give_up(worker_state, batch),
                 Attempt::Lost(evidence) => {
                     *failures += 1;
                     // A server that was asked to end may be waiting for its clients to go.
@@ -155,6 +132,24 @@ impl Campaign<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A case that hangs counts as such, and the next one has its turn.
+    fn give_up(&self, worker_state: &WorkerState, batch: &mut Batch) -> Result<(), Stop> {
+        batch.tally.hung += 1;
+        batch.next += 1;
+        worker_state.carry_on();
+        Ok(())
+    }
+
+    fn run_options(&self, worker_state: &WorkerState) -> RunOptions {
+        let interrupt = Arc::clone(&worker_state.interrupt);
+        RunOptions { interrupt, terse: true, ..self.options.run.clone() }
+    }
+
+    fn examiner<'e>(&'e self, hunt_target: &'e HuntTarget) -> Examiner<'e> {
+        let (claims, strict) = (hunt_target.claims, self.strict);
+        Examiner { claims, oracles: &self.options.oracles, strict }
     }
 
     /// Writes down what was done, and begins to count anew.
@@ -221,27 +216,4 @@ fn seen(tried: &Examined) -> String {
     let (verdicts, covers) = (verdicts.collect(), tried.covers.clone());
     let result = RunResult { verdicts, covers, ..tried.run.clone().into() };
     markdown(&[result], &Case::to_text)
-}
-
-/// What an attempt means for the campaign.
-pub(super) fn sort(attempt: Result<Examined, StageError>) -> Attempt {
-    match attempt {
-        Ok(tried) => {
-            let mut signs = lost_in(&tried.run);
-            if signs.is_empty() {
-                return Attempt::Ran(Box::new(tried));
-            }
-            let evidence = Evidence::of_words(signs.remove(0));
-            Attempt::Lost(Evidence { signs, run: Some(Box::new(tried.run)), ..evidence })
-        }
-        Err(StageError::Interrupted) => Attempt::Interrupted,
-        Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
-            Attempt::Lost(Evidence::of_words(error.message))
-        }
-        Err(error @ StageError::Setup { .. }) => Attempt::Rejected(error.to_string()),
-        Err(StageError::Target(
-            error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
-        )) => Attempt::Lost(Evidence::of_words(error.to_string())),
-        Err(error) => Attempt::Unusable(error),
-    }
 }

@@ -81,9 +81,10 @@ fn hide_errors(run: &mut Run) -> Option<()> {
         let affected = kind.writes().then_some(1);
         let answer = Answer { affected, ..Answer::default() };
         match &mut event.outcome {
-            outcome @ (Outcome::Error(_) | Outcome::Skipped { .. }) => {
-                *outcome = Outcome::Ok(answer)
+            outcome @ Outcome::Error(_) if waited.contains(&event.n) => {
+                *outcome = Outcome::Resumed(answer);
             }
+            outcome @ Outcome::Error(_) => *outcome = Outcome::Ok(answer),
             // PostgreSQL's COMMIT of a transaction that has failed.
             Outcome::Ok(answer) => answer.tag = None,
             Outcome::Resumed(_) | Outcome::Blocked { .. } | Outcome::Skipped { .. } => {}

@@ -49,3 +49,48 @@ impl Passes {
         found.map_or(self.otherwise, |floor| floor.per_cent)
     }
 }
+
+/// Which planted faults are found, and which are known to be missed, as measured.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Faults {
+    found: Vec<Named>,
+    missed: Vec<Named>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    oracle: String,
+    target: String,
+    level: String,
+    sabotages: Vec<String>,
+}
+
+impl Named {
+    fn is_of(&self, target: &str, level: Level, oracle: &str) -> bool {
+        self.target == target && self.level == level.short() && self.oracle == oracle
+    }
+}
+
+impl Faults {
+    /// From the file beside this one.
+    pub fn read() -> Self {
+        toml::from_str(include_str!("faults.toml")).expect("floors/faults.toml is valid")
+    }
+
+    /// Whether an oracle has found a fault at a level of a target before.
+    pub fn is_found(&self, target: &str, level: Level, oracle: &str, sabotage: &str) -> bool {
+        Self::names(&self.found, target, level, oracle, sabotage)
+    }
+
+    /// Whether an oracle is known to miss a fault that it declares to see: the file says why.
+    pub fn is_missed(&self, target: &str, level: Level, oracle: &str, sabotage: &str) -> bool {
+        Self::names(&self.missed, target, level, oracle, sabotage)
+    }
+
+    fn names(all: &[Named], target: &str, level: Level, oracle: &str, sabotage: &str) -> bool {
+        let mut here = all.iter().filter(|named| named.is_of(target, level, oracle));
+        here.any(|named| named.sabotages.iter().any(|name| name == sabotage))
+    }
+}

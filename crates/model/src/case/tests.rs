@@ -120,74 +120,76 @@ fn dialects_are_told_apart_by_what_makes_sense() {
     assert!(mysql.is_err_and(|error| error.expected.contains("string")));
 }
 
+/// Texts that are no cases, and where and what is said about them.
+const ERRORS: &[(&str, &str)] = &[
+    ("", "1:1: expected at least one statement of a session"),
+    ("/* setup */ SELECT 1;\n", "2:1: expected at least one statement of a session"),
+    (
+        "-- level: chaos\n/* t */ SELECT 1;",
+        "1:11: expected a level (ru, rc, rr, si, ser or its full name), found `chaos`",
+    ),
+    ("-- level:\n/* t */ SELECT 1;", "1:10: expected a value after `level:`, found nothing"),
+    ("-- targets: mysql, oracle\n/* t */ SELECT 1;", "1:20: expected product names"),
+    (
+        "-- title: a\n-- Title: b\n/* t */ SELECT 1;",
+        "2:4: expected only one `title` line, found another one, `b`",
+    ),
+    (
+        "\n-- level t9: rc\n/* t1 */ SELECT 1;",
+        "2:10: expected a session of this file (t1), found `t9`",
+    ),
+    (
+        "/* t1 */ BEGIN;\n-- level: rc\n",
+        "2:1: expected header lines only above the first statement, found `-- level: rc`",
+    ),
+    (
+        "-- x\n  SELECT 1;",
+        "2:3: expected a comment that names the session, such as /* t1 */, found `SELECT 1;`",
+    ),
+    ("/* t1 */ BEGIN; COMMIT;", "1:17: expected a comment that names the session"),
+    (
+        "/* t1 */ BEGIN;;",
+        "1:16: expected a comment that names the session, such as /* t1 */, found `;`",
+    ),
+    (
+        "/* t 1 */ BEGIN;",
+        "1:11: expected a comment that names the session, such as /* t1 */, found `BEGIN;` (`/* t 1 */` is no name",
+    ),
+    ("/*+ t1 */ SELECT 1;", "1:1: expected a comment that names the session"),
+    ("/* t1 */ ;", "1:10: expected a statement after /* t1 */, found `;`"),
+    ("/* t1 */ -- x\n;", "1:10: expected a statement after /* t1 */, found `-- x`"),
+    (
+        "/* t1 */",
+        "1:9: expected a `;` at the end of the statement that begins here, found the end of the file",
+    ),
+    (
+        "/* t1 */ BEGIN;\n/* é */ 'é', SELECT 'x;\n",
+        "2:21: expected a closing ' for a string that begins here, found the end of the file",
+    ),
+    (
+        "/* t1 */ BEGIN;\n/* t2 */ SELECT 1",
+        "2:10: expected a `;` at the end of the statement that begins here",
+    ),
+    (
+        "/* t1 */ BEGIN\n/* t2 */ SELECT 1;",
+        "2:1: expected a `;` at the end of the statement of line 1, found the next one, `/* t2 */`",
+    ),
+    (
+        "/* t1 */\n/* t2 */ SELECT 1;",
+        "2:1: expected a statement after /* t1 */, found the next one, `/* t2 */`",
+    ),
+    ("/* t1 */ SELECT $a$;$$;", "1:17: expected a closing $a$ for a dollar quote"),
+    ("/* t1 */ SELECT 1 /* ;", "1:19: expected a closing */ for a comment"),
+    ("/* t1 */ SELECT 1; /* ", "1:20: expected a closing */ for a comment"),
+    (
+        "/* t1 */ CREATE PROCEDURE p() BEGIN SELECT 1;",
+        "1:31: expected an END for the block that begins here, and a `;`, found the end of the file",
+    ),
+];
+
 #[test]
 fn errors_say_where_and_what_was_expected() {
-    let table = [
-        ("", "1:1: expected at least one statement of a session"),
-        ("/* setup */ SELECT 1;\n", "2:1: expected at least one statement of a session"),
-        (
-            "-- level: chaos\n/* t */ SELECT 1;",
-            "1:11: expected a level (ru, rc, rr, si, ser or its full name), found `chaos`",
-        ),
-        ("-- level:\n/* t */ SELECT 1;", "1:10: expected a value after `level:`, found nothing"),
-        ("-- targets: mysql, oracle\n/* t */ SELECT 1;", "1:20: expected product names"),
-        (
-            "-- title: a\n-- Title: b\n/* t */ SELECT 1;",
-            "2:4: expected only one `title` line, found another one, `b`",
-        ),
-        (
-            "\n-- level t9: rc\n/* t1 */ SELECT 1;",
-            "2:10: expected a session of this file (t1), found `t9`",
-        ),
-        (
-            "/* t1 */ BEGIN;\n-- level: rc\n",
-            "2:1: expected header lines only above the first statement, found `-- level: rc`",
-        ),
-        (
-            "-- x\n  SELECT 1;",
-            "2:3: expected a comment that names the session, such as /* t1 */, found `SELECT 1;`",
-        ),
-        ("/* t1 */ BEGIN; COMMIT;", "1:17: expected a comment that names the session"),
-        (
-            "/* t1 */ BEGIN;;",
-            "1:16: expected a comment that names the session, such as /* t1 */, found `;`",
-        ),
-        (
-            "/* t 1 */ BEGIN;",
-            "1:11: expected a comment that names the session, such as /* t1 */, found `BEGIN;` (`/* t 1 */` is no name",
-        ),
-        ("/*+ t1 */ SELECT 1;", "1:1: expected a comment that names the session"),
-        ("/* t1 */ ;", "1:10: expected a statement after /* t1 */, found `;`"),
-        ("/* t1 */ -- x\n;", "1:10: expected a statement after /* t1 */, found `-- x`"),
-        (
-            "/* t1 */",
-            "1:9: expected a `;` at the end of the statement that begins here, found the end of the file",
-        ),
-        (
-            "/* t1 */ BEGIN;\n/* é */ 'é', SELECT 'x;\n",
-            "2:21: expected a closing ' for a string that begins here, found the end of the file",
-        ),
-        (
-            "/* t1 */ BEGIN;\n/* t2 */ SELECT 1",
-            "2:10: expected a `;` at the end of the statement that begins here",
-        ),
-        (
-            "/* t1 */ BEGIN\n/* t2 */ SELECT 1;",
-            "2:1: expected a `;` at the end of the statement of line 1, found the next one, `/* t2 */`",
-        ),
-        (
-            "/* t1 */\n/* t2 */ SELECT 1;",
-            "2:1: expected a statement after /* t1 */, found the next one, `/* t2 */`",
-        ),
-        ("/* t1 */ SELECT $a$;$$;", "1:17: expected a closing $a$ for a dollar quote"),
-        ("/* t1 */ SELECT 1 /* ;", "1:19: expected a closing */ for a comment"),
-        ("/* t1 */ SELECT 1; /* ", "1:20: expected a closing */ for a comment"),
-        (
-            "/* t1 */ CREATE PROCEDURE p() BEGIN SELECT 1;",
-            "1:31: expected an END for the block that begins here, and a `;`, found the end of the file",
-        ),
-    ];
-    for (text, expected) in table {
+    for (text, expected) in ERRORS {
         let error = Case::parse("file.case", text).expect_err(text).to_string();
         let expected = format!("file.case:{expected}");
         assert!(error.starts_with(&expected), "{text}\n got {error}\nwant {expected}");

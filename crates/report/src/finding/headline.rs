@@ -217,14 +217,20 @@ mod tests {
         headline(run, &signature, &[Judgement { oracle, verdict, expected }])
     }
 
+    /// Statement, whether it waits, its outcome, what it violates, what is said about it, and the title.
+    type Titled = (&'static str, bool, Outcome, &'static str, &'static str, &'static str);
+
+    fn assert_titles<const N: usize>(all: [Titled; N]) {
+        for (sql, waits, outcome, anomaly, said, title) in all {
+            let run = run(sql, waits, outcome);
+            assert_eq!(told(&run, anomaly, &format!("step 1 ({sql}){said}"), Vec::new()), title);
+        }
+    }
+
     #[test]
-    fn titles_tell_what_the_statement_did() {
+    fn titles_tell_which_rows_were_changed() {
         let delete = "DELETE FROM t";
-        let error = Outcome::Error(DbError { class: ErrorClass::Constraint, ..DbError::default() });
-        let rows = Rows { columns: vec!["a".to_owned()], rows: vec![vec![Value::Int(1)]] };
-        let row = Outcome::Ok(Answer { results: vec![rows], ..Answer::default() });
-        let none = Outcome::Ok(Answer { results: vec![Rows::default()], ..Answer::default() });
-        let cases = [
+        assert_titles([
             (
                 delete,
                 true,
@@ -266,6 +272,21 @@ mod tests {
                 "UPDATE updates 2 rows of a state that never was",
             ),
             (
+                delete,
+                false,
+                affected(1),
+                LOCK,
+                " of t2 changes that row, and did not wait until t1 had ended",
+                "DELETE does not wait for a row that is locked",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn titles_tell_which_rows_were_inserted() {
+        let error = Outcome::Error(DbError { class: ErrorClass::Constraint, ..DbError::default() });
+        assert_titles([
+            (
                 "INSERT INTO t VALUES (1)",
                 true,
                 error,
@@ -281,6 +302,15 @@ mod tests {
                 ": succeeded, but failed (constraint, 1062) there",
                 "INSERT succeeds, and should fail",
             ),
+        ]);
+    }
+
+    #[test]
+    fn titles_tell_which_rows_were_read() {
+        let rows = Rows { columns: vec!["a".to_owned()], rows: vec![vec![Value::Int(1)]] };
+        let row = Outcome::Ok(Answer { results: vec![rows], ..Answer::default() });
+        let none = Outcome::Ok(Answer { results: vec![Rows::default()], ..Answer::default() });
+        assert_titles([
             (
                 "SELECT a FROM t",
                 false,
@@ -305,19 +335,7 @@ mod tests {
                 ": returned (1) instead of (2)",
                 "SELECT returns what no order of the transactions gives",
             ),
-            (
-                delete,
-                false,
-                affected(1),
-                LOCK,
-                " of t2 changes that row, and did not wait until t1 had ended",
-                "DELETE does not wait for a row that is locked",
-            ),
-        ];
-        for (sql, waits, outcome, anomaly, said, title) in cases {
-            let run = run(sql, waits, outcome);
-            assert_eq!(told(&run, anomaly, &format!("step 1 ({sql}){said}"), Vec::new()), title);
-        }
+        ]);
     }
 
     #[test]

@@ -168,6 +168,25 @@ pub fn deadlock() -> Run {
     run
 }
 
+/// One check that is answered, and one that is refused.
+fn checks() -> Vec<(String, Result<anchorite_model::Answer, anchorite_model::DbError>)> {
+    vec![
+        (
+            "SELECT sum(v) AS total FROM t".to_owned(),
+            Ok(build::answer(vec![rows(&["total"], vec![vec![Value::Int(0)]])])),
+        ),
+        (
+            "SELECT * FROM missing".to_owned(),
+            Err(build::db_error(
+                ErrorClass::Other,
+                "42P01",
+                "relation \"missing\" does not exist",
+                false,
+            )),
+        ),
+    ]
+}
+
 /// PostgreSQL: a serialization failure, statements refused after it, NOTICEs, and a COMMIT that
 /// rolls back.
 pub fn failed_commit() -> Run {
@@ -218,21 +237,7 @@ pub fn failed_commit() -> Run {
             vec![vec![Value::Int(1), Value::Int(0)], vec![Value::Int(2), Value::Int(0)]],
         ),
     )];
-    run.checks = vec![
-        (
-            "SELECT sum(v) AS total FROM t".to_owned(),
-            Ok(build::answer(vec![rows(&["total"], vec![vec![Value::Int(0)]])])),
-        ),
-        (
-            "SELECT * FROM missing".to_owned(),
-            Err(build::db_error(
-                ErrorClass::Other,
-                "42P01",
-                "relation \"missing\" does not exist",
-                false,
-            )),
-        ),
-    ];
+    run.checks = checks();
     run.notes = lines(&["writer was still in a transaction at the end and was rolled back"]);
     run
 }
