@@ -53,13 +53,11 @@ fn circle(arrows: &Arrows) -> Vec<(&(String, String), &String)> {
 }
 
 /// Circles that are known and wait for their turn.
-const TOLERATED: [&str; 9] = [
+const TOLERATED: [&str; 7] = [
     "drivers::",
     "drivers::innodb",
     "drivers::sabotage",
     "drivers::sqlite",
-    "judge::",
-    "judge::classic",
     "report::",
     "report::finding",
     "servers::",

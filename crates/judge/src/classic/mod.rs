@@ -6,7 +6,7 @@
 //! beside it the promise. It is no verdict: it says what happened, not whether it may.
 //!
 //! * [`anchorite_sql::followed`]: as much SQL as can be followed row by row.
-//! * `history`: which version of which row each statement wrote; `sight`: which it saw.
+//! * `history`: which version of which row each statement wrote; `seeing`: which it saw.
 //! * `cycles`: the names; `serial`: whether another order gives the same rows, so that there is nothing to name.
 //! * `repeated`: the same query twice, where the rest cannot be followed.
 //!
@@ -17,6 +17,7 @@
 mod cycles;
 mod history;
 mod repeated;
+mod seeing;
 mod serial;
 mod sight;
 
