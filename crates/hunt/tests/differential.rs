@@ -1,0 +1,166 @@
+//! A second opinion on the differential oracle, by brute force: where nobody waits and nobody is refused, two runs of
+//! one case are right if and only if every answer and every table is the same.
+//!
+//! On SQLite, and on every server of `ANCHORITE_TEST_URLS`: honest, where the oracle must not complain, and with a fault
+//! planted in the run on the other side, where it must.
+
+#![allow(clippy::print_stdout, reason = "tests tell what they did")]
+
+use anchorite_claims::Claims;
+use anchorite_drivers::{Target, open};
+use anchorite_generate::{Recipe, case};
+use anchorite_hunt::{Examined, Examiner};
+use anchorite_judge::oracles;
+use anchorite_model::{Case, Level, Outcome, Rows, Run, RunError, Runner, Value, Verdict};
+use anchorite_stage::{Arena, RunOptions};
+
+const SEED: u64 = 4;
+const CASES: u64 = 120;
+
+/// Faults that may be planted in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// None.
+    Nothing,
+    /// A read loses a row.
+    RowLost,
+    /// A write counts one row more.
+    WrongCount,
+    /// A row of the final state is gone.
+    TableShorter,
+}
+
+/// Runs cases, and on the other side the same ones with a fault.
+struct Faulty<'t> {
+    arena: Arena<'t>,
+    fault: Fault,
+    /// Both runs of the last case that was compared as its schedule says.
+    last: Option<(Run, bool)>,
+}
+
+impl Faulty<'_> {
+    /// Plants the fault where nobody has waited yet; whether that was possible.
+    fn plant(&self, run: &mut Run) -> bool {
+        match self.fault {
+            Fault::Nothing => false,
+            Fault::TableShorter => run.final_state.iter_mut().any(|(_, rows)| pop(rows)),
+            // What a transaction reads after its own writes is judged by the claims alone.
+            Fault::RowLost => answers(run)
+                .take_while(|(sql, ..)| !is_change(sql))
+                .any(|(_, rows, _)| rows.iter_mut().any(pop)),
+            Fault::WrongCount => answers(run).any(|(sql, _, affected)| {
+                let counts = is_change(sql) && affected.is_some();
+                *affected = affected.map(|count| count + u64::from(counts));
+                counts
+            }),
+        }
+    }
+}
+
+fn is_change(sql: &str) -> bool {
+    ["UPDATE", "DELETE", "INSERT"].iter().any(|word| sql.starts_with(word))
+}
+
+fn pop(rows: &mut Rows) -> bool {
+    rows.rows.pop().is_some()
+}
+
+/// The answers before the first wait.
+fn answers(run: &mut Run) -> impl Iterator<Item = (&str, &mut Vec<Rows>, &mut Option<u64>)> {
+    run.events.iter_mut().map_while(|event| match &mut event.outcome {
+        Outcome::Ok(answer) => Some((&*event.sql, &mut answer.results, &mut answer.affected)),
+        _ => None,
+    })
+}
+
+impl Runner for Faulty<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        self.arena.run(case, level)
+    }
+
+    fn has_elsewhere(&self) -> bool {
+        true
+    }
+
+    fn run_elsewhere(
+        &mut self,
+        case: &Case,
+        level: Option<Level>,
+    ) -> Option<Result<Run, RunError>> {
+        let mut run = match self.arena.run(case, level) {
+            Ok(run) => run,
+            Err(error) => return Some(Err(error)),
+        };
+        if self.last.is_none() {
+            let planted = self.plant(&mut run);
+            self.last = Some((run.clone(), planted));
+        }
+        Some(Ok(run))
+    }
+}
+
+/// Whether everything was answered at once, and with success.
+fn is_plain(run: &Run) -> bool {
+    run.events.iter().all(|event| matches!(event.outcome, Outcome::Ok(_)))
+}
+
+fn sorted(rows: &Rows) -> Vec<Vec<Value>> {
+    let mut rows = rows.rows.clone();
+    rows.sort();
+    rows
+}
+
+/// Everything that two runs of one case have to agree on.
+fn everything(
+    run: &Run,
+) -> (Vec<(usize, Vec<Vec<Vec<Value>>>, Option<u64>)>, Vec<Vec<Vec<Value>>>) {
+    let answers = run.events.iter().filter_map(|event| match &event.outcome {
+        Outcome::Ok(answer) => {
+            Some((event.n, answer.results.iter().map(sorted).collect(), answer.affected))
+        }
+        _ => None,
+    });
+    (answers.collect(), run.final_state.iter().map(|(_, rows)| sorted(rows)).collect())
+}
+
+fn examine(target: &dyn Target, fault: Fault, case: &Case) -> (Examined, Run, bool) {
+    let arena = Arena::new(target, RunOptions::default()).expect("an arena");
+    let mut runner = Faulty { arena, fault, last: None };
+    let oracles = [oracles::named("differential").expect("it is registered")];
+    let claims = Claims::for_target(target.info());
+    let examiner = Examiner { claims, oracles: &oracles, strict: false };
+    let examined = examiner.examine(&mut runner, case, None).expect("it runs");
+    let (other, planted) = runner.last.expect("it was compared");
+    (examined, other, planted)
+}
+
+#[test]
+fn it_says_what_a_naive_comparison_says() {
+    let urls = std::env::var("ANCHORITE_TEST_URLS").unwrap_or_default();
+    for url in ["sqlite"].into_iter().chain(urls.split_whitespace()) {
+        let target = open(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        let recipe = Recipe::new(target.info().product);
+        for fault in [Fault::Nothing, Fault::RowLost, Fault::WrongCount, Fault::TableShorter] {
+            let (mut compared, mut caught) = (0, 0);
+            for number in 0..CASES {
+                let case = case(&recipe, SEED, number);
+                let (examined, other, planted) = examine(target.as_ref(), fault, &case);
+                let verdict = &examined.judgements[0].verdict;
+                if !is_plain(&examined.run) || !is_plain(&other) {
+                    continue;
+                }
+                compared += 1;
+                let differs = everything(&examined.run) != everything(&other);
+                let is_violation = matches!(verdict, Verdict::Violation { .. });
+                // A statement that may depend on the order of rows is not judged.
+                if !matches!(verdict, Verdict::Undecided { .. }) {
+                    assert_eq!(is_violation, differs, "{url}: case {number}: {verdict:?}");
+                }
+                caught += u32::from(planted && is_violation);
+            }
+            println!("{url}: {fault:?}: {compared} cases without waits, {caught} faults caught");
+            assert!(compared >= 10, "{url}: {compared}");
+            assert_eq!(caught > 0, fault != Fault::Nothing, "{url}: {fault:?}");
+        }
+    }
+}
