@@ -104,16 +104,16 @@ fn is_plain(run: &Run) -> bool {
     run.events.iter().all(|event| matches!(event.outcome, Outcome::Ok(_)))
 }
 
-fn sorted(rows: &Rows) -> Vec<Vec<Value>> {
+fn sorted(rows: &Rows) -> Table {
     let mut rows = rows.rows.clone();
     rows.sort();
     rows
 }
 
-/// Everything that two runs of one case have to agree on.
-fn everything(
-    run: &Run,
-) -> (Vec<(usize, Vec<Vec<Vec<Value>>>, Option<u64>)>, Vec<Vec<Vec<Value>>>) {
+type Table = Vec<Vec<Value>>;
+
+/// Everything that two runs of one case have to agree on: answers by number, and tables.
+fn everything(run: &Run) -> (Vec<(usize, Vec<Table>, Option<u64>)>, Vec<Table>) {
     let answers = run.events.iter().filter_map(|event| match &event.outcome {
         Outcome::Ok(answer) => {
             Some((event.n, answer.results.iter().map(sorted).collect(), answer.affected))
