@@ -111,9 +111,10 @@ fn sorted(rows: &Rows) -> Table {
 }
 
 type Table = Vec<Vec<Value>>;
+type Answered = (usize, Vec<Table>, Option<u64>);
 
 /// Everything that two runs of one case have to agree on: answers by number, and tables.
-fn everything(run: &Run) -> (Vec<(usize, Vec<Table>, Option<u64>)>, Vec<Table>) {
+fn everything(run: &Run) -> (Vec<Answered>, Vec<Table>) {
     let answers = run.events.iter().filter_map(|event| match &event.outcome {
         Outcome::Ok(answer) => {
             Some((event.n, answer.results.iter().map(sorted).collect(), answer.affected))
