@@ -1,8 +1,8 @@
 //! A second opinion on the differential oracle, by brute force: where nobody waits and nobody is refused, two runs of
 //! one case are right if and only if every answer and every table is the same.
 //!
-//! On SQLite, and on every server of `ANCHORITE_TEST_URLS`: honest, where the oracle must not complain, and with a fault
-//! planted in the run on the other side, where it must.
+//! On SQLite, and on every server of `ANCHORITE_TEST_URLS`: honest, where the oracle must not complain, and with a
+//! fault planted in the run on the other side, where it must.
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 

@@ -214,16 +214,22 @@ impl Worker {
 
     fn run_once(&self, sql: &str, kind: &StatementKind) -> Result<Answer, Failure> {
         let mut statement = self.connection.prepare(sql)?;
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-        let mut table = Rows { columns, rows: Vec::new() };
-        let width = table.columns.len();
+        let columns = |statement: &rusqlite::Statement<'_>| -> Vec<String> {
+            statement.column_names().map(str::to_owned).collect()
+        };
+        let mut table = Rows { columns: columns(&statement), rows: Vec::new() };
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            let cells = (0..width).map(|column| row.get_ref(column).map(typed));
+            // Another connection may have changed the table since this one last looked: SQLite notices at the first
+            // step, and prepares the statement again.
+            if table.rows.is_empty() {
+                table.columns = columns(row.as_ref());
+            }
+            let cells = (0..table.columns.len()).map(|column| row.get_ref(column).map(typed));
             table.rows.push(cells.collect::<rusqlite::Result<_>>()?);
         }
         Ok(Answer {
-            results: if width > 0 { vec![table] } else { Vec::new() },
+            results: if table.columns.is_empty() { Vec::new() } else { vec![table] },
             affected: kind.writes().then(|| self.connection.changes()),
             tag: None,
             notices: Vec::new(),
