@@ -190,6 +190,12 @@ impl Other {
             Parting::AfterWaits(found) => self.by_claims(&found, evidence, laboratory)?,
         };
         match self.serially(evidence, laboratory)? {
+            // A release may change what a statement does: that is not about isolation, and no claim speaks of it.
+            Some(serial) if matches!(self.side, Side::Second) => {
+                let because = told(&serial.expected[0].differences);
+                let reason = format!("the two targets differ without any concurrency: {because}");
+                Ok(self.judgement(Verdict::Undecided { reason }))
+            }
             Some(serial) if rank(&serial.verdict) > rank(&together.verdict) => Ok(serial),
             _ => Ok(together),
         }
