@@ -142,19 +142,23 @@ pub fn run(arguments: &RunArgs) -> anyhow::Result<ExitCode> {
 /// The exit code for all results. A violation that its own case announces is known; one that is announced but does not
 /// occur on a release where it was measured also counts as new.
 pub fn exit_for(results: &[RunResult]) -> Exit {
-    let mut verdicts =
-        results.iter().flat_map(|result| result.verdicts.iter().map(|(_, v)| v)).peekable();
+    let mut judged = results.iter().filter(|result| !result.verdicts.is_empty()).peekable();
     if results.iter().any(|result| result.is_violation() || result.differs()) {
         Exit::Violation
     } else if results.iter().any(|result| matches!(result.run.ending, Ending::TargetLost(_))) {
         Exit::Target
-    } else if verdicts.peek().is_some()
-        && verdicts.all(|verdict| matches!(verdict, Verdict::Undecided { .. }))
-    {
+    } else if judged.peek().is_some() && judged.all(is_left_open) {
         Exit::NothingJudged
     } else {
         Exit::Fine
     }
+}
+
+/// Whether an oracle abstained, and no other one judged the run as a whole: those that look at one thing only say
+/// nothing about the rest.
+fn is_left_open(result: &RunResult) -> bool {
+    let abstained = |(_, verdict): &(String, Verdict)| matches!(verdict, Verdict::Undecided { .. });
+    result.covers.is_empty() && result.verdicts.iter().any(abstained)
 }
 
 fn show(format: Format, runs: Runs<'_>) {
