@@ -15,7 +15,8 @@ use anchorite_model::{Case, Level, Outcome, Rows, Run, RunError, Runner, Value, 
 use anchorite_stage::{Arena, RunOptions};
 
 const SEED: u64 = 4;
-const CASES: u64 = 120;
+/// So many cases on SQLite, and on a server, where a run takes longer.
+const CASES: [u64; 2] = [120, 60];
 
 /// Faults that may be planted in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,14 +125,13 @@ fn everything(run: &Run) -> (Vec<Answered>, Vec<Table>) {
     (answers.collect(), run.final_state.iter().map(|(_, rows)| sorted(rows)).collect())
 }
 
-fn examine(target: &dyn Target, fault: Fault, case: &Case) -> (Examined, Run, bool) {
-    let arena = Arena::new(target, RunOptions::default()).expect("an arena");
-    let mut runner = Faulty { arena, fault, last: None };
+fn examine(runner: &mut Faulty<'_>, target: &dyn Target, case: &Case) -> (Examined, Run, bool) {
+    runner.last = None;
     let oracles = [oracles::named("differential").expect("it is registered")];
     let claims = Claims::for_target(target.info());
     let examiner = Examiner { claims, oracles: &oracles, strict: false };
-    let examined = examiner.examine(&mut runner, case, None).expect("it runs");
-    let (other, planted) = runner.last.expect("it was compared");
+    let examined = examiner.examine(runner, case, None).expect("it runs");
+    let (other, planted) = runner.last.take().expect("it was compared");
     (examined, other, planted)
 }
 
@@ -142,10 +142,12 @@ fn it_says_what_a_naive_comparison_says() {
         let target = open(url).unwrap_or_else(|error| panic!("{url}: {error}"));
         let recipe = Recipe::new(target.info().product);
         for fault in [Fault::Nothing, Fault::RowLost, Fault::WrongCount, Fault::TableShorter] {
+            let arena = Arena::new(target.as_ref(), RunOptions::default()).expect("an arena");
+            let mut runner = Faulty { arena, fault, last: None };
             let (mut compared, mut caught) = (0, 0);
-            for number in 0..CASES {
+            for number in 0..CASES[usize::from(url != "sqlite")] {
                 let case = case(&recipe, SEED, number);
-                let (examined, other, planted) = examine(target.as_ref(), fault, &case);
+                let (examined, other, planted) = examine(&mut runner, target.as_ref(), &case);
                 let verdict = &examined.judgements[0].verdict;
                 if !is_plain(&examined.run) || !is_plain(&other) {
                     continue;
@@ -160,7 +162,7 @@ fn it_says_what_a_naive_comparison_says() {
                 caught += u32::from(planted && is_violation);
             }
             println!("{url}: {fault:?}: {compared} cases without waits, {caught} faults caught");
-            assert!(compared >= 10, "{url}: {compared}");
+            assert!(compared >= 5, "{url}: {compared}");
             assert_eq!(caught > 0, fault != Fault::Nothing, "{url}: {fault:?}");
         }
     }
