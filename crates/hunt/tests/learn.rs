@@ -5,7 +5,7 @@
 use anchorite_drivers::open;
 use anchorite_generate::{FEATURES, known_support};
 use anchorite_hunt::learn;
-use anchorite_model::{Case, DbError, Ending, Level, Outcome, Run, RunError, Runner};
+use anchorite_model::{Case, DbError, Ending, Level, Outcome, Product, Run, RunError, Runner};
 use anchorite_stage::{FreshTables, RunOptions};
 
 /// Everything that the product is known to have is found on this target.
@@ -69,14 +69,15 @@ fn a_lost_connection_says_nothing_about_an_option() {
     assert!(!unsure.support.has(unsure.unsure[0]));
 }
 
-/// An account that may not do what one of the probes does.
-struct Forbidding<'a>(FreshTables<'a>, &'static str);
+/// An account of some product that may not do what one of the probes does, and the code that says so.
+struct Forbidding<'a>(FreshTables<'a>, Product, &'static str);
 
 impl Runner for Forbidding<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         let mut run = self.0.run(case, level)?;
+        run.target.product = self.1;
         for event in run.events.iter_mut().filter(|event| event.sql.contains("FOREIGN KEY")) {
-            let error = DbError { code: self.1.to_owned(), ..DbError::default() };
+            let error = DbError { code: self.2.to_owned(), ..DbError::default() };
             event.outcome = Outcome::Error(error);
         }
         Ok(run)
@@ -86,9 +87,16 @@ impl Runner for Forbidding<'_> {
 #[test]
 fn what_an_account_may_not_do_says_nothing_about_the_product() {
     let target = open("sqlite").expect("it is built in");
-    for (code, is_forbidden) in [("1142", true), ("42501", true), ("1064", false)] {
+    // The codes of a missing privilege belong to the product.
+    for (product, code, is_forbidden) in [
+        ("mariadb", "1142", true),
+        ("postgres", "42501", true),
+        ("mariadb", "1064", false),
+        ("sqlite", "1142", false),
+    ] {
+        let product: Product = product.parse().expect("it is built in");
         let runner = FreshTables { target: target.as_ref(), options: RunOptions::default() };
-        let mut runner = Forbidding(runner, code);
+        let mut runner = Forbidding(runner, product, code);
         let learnt = learn(&mut runner, target.info().product).expect("it answers");
         assert!(!learnt.support.has("foreign-key"), "{code}");
         assert_eq!(learnt.forbidden.contains(&"foreign-key"), is_forbidden, "{code}");
