@@ -9,7 +9,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_drivers::endpoint::without_password;
 use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
-use anchorite_model::{Finding, Level, Origin, Pair, Runner, Signature};
+use anchorite_model::{Finding, Level, Origin, Pair, Signature};
 use anchorite_reduce::Shape;
 use anchorite_report::hunt::many;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
@@ -134,10 +134,8 @@ fn reduce(
     let fast_there = second.map(|second| Arena::new(second.target.as_ref(), options.clone()));
     let mut fast_there = fast_there.transpose()?;
     let mut fresh_there = second.map(|second| second.fresh(options.clone()));
-    let elsewhere = fast_there.as_mut().map(|runner| runner as &mut dyn Runner);
-    let mut fast = Pair { here: &mut fast, elsewhere };
-    let elsewhere = fresh_there.as_mut().map(|runner| runner as &mut dyn Runner);
-    let mut fresh = Pair { here: &mut fresh, elsewhere };
+    let mut fast = Pair::new(&mut fast, fast_there.as_mut());
+    let mut fresh = Pair::new(&mut fresh, fresh_there.as_mut());
     let suspect = Suspicion {
         case: &subject.case,
         level,

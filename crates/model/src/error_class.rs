@@ -25,6 +25,11 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// Whether a statement fails so because of other transactions: alone it would not.
+    pub const fn is_of_others(self) -> bool {
+        matches!(self, Self::Deadlock | Self::Serialization | Self::LockTimeout | Self::Conflict)
+    }
+
     /// Every class.
     pub const ALL: [Self; 7] = [
         Self::Deadlock,

@@ -39,6 +39,13 @@ pub struct Pair<'r> {
     pub elsewhere: Option<&'r mut dyn Runner>,
 }
 
+impl<'r> Pair<'r> {
+    /// Both, or the first one alone.
+    pub fn new<R: Runner>(here: &'r mut dyn Runner, elsewhere: Option<&'r mut R>) -> Self {
+        Self { here, elsewhere: elsewhere.map(|runner| runner as &mut dyn Runner) }
+    }
+}
+
 impl Runner for Pair<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         self.here.run(case, level)

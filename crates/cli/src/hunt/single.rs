@@ -11,7 +11,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_generate::case;
 use anchorite_hunt::Examiner;
-use anchorite_model::{Pair, Runner};
+use anchorite_model::Pair;
 use anchorite_report::RunResult;
 use anchorite_stage::{Asking, FreshTables, RunOptions};
 
@@ -83,8 +83,7 @@ fn run_at_levels(
         let options = RunOptions { level, ..options.clone() };
         let mut elsewhere = second.map(|second| second.fresh(options.clone()));
         let mut here = FreshTables { target, options };
-        let elsewhere = elsewhere.as_mut().map(|fresh| fresh as &mut dyn Runner);
-        let tried = examiner.examine(&mut Pair { here: &mut here, elsewhere }, case, level)?;
+        let tried = examiner.examine(&mut Pair::new(&mut here, elsewhere.as_mut()), case, level)?;
         results.push(run::judged(tried, &examiner));
     }
     Ok(results)

@@ -13,7 +13,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_hunt::{Examined, Examiner};
 use anchorite_judge::{Oracle, compare, observed, readable};
-use anchorite_model::{Case, Level, Pair, Runner};
+use anchorite_model::{Case, Level, Pair};
 use anchorite_report::{RunFailure, RunResult};
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 
@@ -177,8 +177,7 @@ impl RunTask<'_> {
         let examiner = Examiner { claims, oracles: &self.oracles, strict: self.arguments.strict };
         let mut elsewhere = self.second.as_ref().map(|second| second.fresh(options.clone()));
         let mut here = FreshTables { target, options };
-        let elsewhere = elsewhere.as_mut().map(|fresh| fresh as &mut dyn Runner);
-        let mut runner = Pair { here: &mut here, elsewhere };
+        let mut runner = Pair::new(&mut here, elsewhere.as_mut());
         let tried = examiner.examine(&mut runner, job.case, job.level)?;
         Ok(judged(tried, &examiner))
     }

@@ -1,7 +1,7 @@
 //! Where cases run fast: kept tables on the target, and on the one that runs are compared with, if there is one.
 
 use anchorite_drivers::Target;
-use anchorite_model::{Pair, Runner};
+use anchorite_model::Pair;
 use anchorite_stage::{Arena, RunOptions, StageError};
 
 /// Kept tables on one target or two.
@@ -22,7 +22,6 @@ impl<'t> Arenas<'t> {
 
     /// Both as one runner.
     pub(super) fn pair(&mut self) -> Pair<'_> {
-        let elsewhere = self.second.as_mut().map(|second| second as &mut dyn Runner);
-        Pair { here: &mut self.first, elsewhere }
+        Pair::new(&mut self.first, self.second.as_mut())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anchorite_drivers::TargetError;
-use anchorite_model::{Origin, Pair, Runner};
+use anchorite_model::{Origin, Pair};
 use anchorite_report::finding::pages;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::{Filed, Store, Suspect};
@@ -73,8 +73,7 @@ impl Campaign<'_> {
             let mut fresh = FreshTables { target: target.as_ref(), options: options.clone() };
             let second = hunt_target.second();
             let mut there = second.map(|target| FreshTables { target, options: options.clone() });
-            let elsewhere = there.as_mut().map(|fresh| fresh as &mut dyn Runner);
-            let mut fresh = Pair { here: &mut fresh, elsewhere };
+            let mut fresh = Pair::new(&mut fresh, there.as_mut());
             let examiner = Examiner {
                 claims: hunt_target.claims,
                 oracles: &self.options.oracles,

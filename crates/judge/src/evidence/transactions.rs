@@ -38,15 +38,9 @@ pub struct Performed<'r> {
 impl Performed<'_> {
     /// Whether it failed for a reason that another schedule would not give it, and so left no trace.
     pub fn was_refused(&self) -> bool {
-        let concurrency = [
-            ErrorClass::Deadlock,
-            ErrorClass::Serialization,
-            ErrorClass::LockTimeout,
-            ErrorClass::Conflict,
-        ];
         self.ignored
             || self.cancelled
-            || matches!(self.reply, Err(error) if concurrency.contains(&error.class))
+            || matches!(self.reply, Err(error) if error.class.is_of_others())
     }
 
     /// Whether it changes rows or tables.

@@ -120,10 +120,9 @@ fn is_same(one: &Answer, other: &Answer) -> bool {
         && one.results.iter().map(sorted).eq(other.results.iter().map(sorted))
 }
 
-/// Whether a statement fails so because of other transactions.
-const fn is_of_others(class: ErrorClass) -> bool {
-    use ErrorClass::{Conflict, ConnectionLost, Deadlock, LockTimeout, Serialization};
-    matches!(class, Deadlock | Serialization | LockTimeout | Conflict | ConnectionLost)
+/// Whether a statement fails so because of other transactions, or of a connection that was lost.
+fn is_of_others(class: ErrorClass) -> bool {
+    class.is_of_others() || class == ErrorClass::ConnectionLost
 }
 
 /// Whether this is a read of a session that has written before, at a level with one snapshot for the transaction. Where
