@@ -1,5 +1,8 @@
 //! The one place where SQL is understood: syntax trees of every dialect, and what they say.
 //!
+//! Two depths: tokens for what is asked of every statement of every case, trees for what is asked once in a while.
+//!
+//! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`locking`] and [`tame`].
 //! * [`ParsedStatement`]: a statement with its tree, where the tree can be trusted.
 //! * [`followed`]: statements whose effect on rows can be computed, with their conditions as a [`formula`].
 //! * [`schema`]: the tables that a set-up creates, with their keys.
@@ -10,14 +13,24 @@
 //! compares or drops them is compiled again wherever it is generic or inlined. So this crate offers plain functions,
 //! which are compiled once; the other crates stay small.
 
+mod definition;
 pub mod followed;
 pub mod formula;
+pub mod locking;
 pub mod parse;
 mod parsed_statement;
+mod row_statement;
 pub mod schema;
 pub mod syntax;
+pub mod tame;
+pub mod tokens;
 pub mod walk;
+mod write_shape;
 
+pub use definition::Definition;
+pub use locking::{locked_table, without_locking_clause};
 pub use parse::parse;
 pub use parsed_statement::{ParsedStatement, bare};
+pub use row_statement::RowStatement;
 pub use sqlparser::ast;
+pub use write_shape::{WriteShape, write_shape};

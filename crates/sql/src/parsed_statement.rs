@@ -14,6 +14,7 @@ use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};
 use sqlparser::ast::Statement;
 
 use crate::parse::parse;
+use crate::tokens::{name, significant};
 
 /// A statement with its tree.
 #[derive(Debug)]
@@ -115,8 +116,7 @@ impl ParsedStatement {
 
     /// The tokens that mean something.
     pub fn tokens(&self) -> Vec<Token<'_>> {
-        let tokens = Tokens::new(&self.text, 0, self.dialect).map_while(Result::ok);
-        tokens.filter(Token::is_significant).collect()
+        significant(&self.text, self.dialect)
     }
 
     /// Whether this name stands somewhere in it.
@@ -132,11 +132,7 @@ impl ParsedStatement {
 
 /// A name without its quotes; empty for what is no name.
 pub fn bare<'a>(token: &Token<'a>) -> &'a str {
-    match token.kind {
-        TokenKind::Word => token.text,
-        TokenKind::QuotedName => &token.text[1..token.text.len() - 1],
-        _ => "",
-    }
+    name(token).unwrap_or_default()
 }
 
 fn has_hint(text: &str, dialect: Dialect) -> bool {

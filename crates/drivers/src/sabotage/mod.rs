@@ -26,7 +26,6 @@ mod ends;
 mod images;
 mod reads;
 mod records;
-mod rewrite;
 mod schema;
 mod session;
 mod shared;

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use anchorite_model::{Answer, Rows};
+use anchorite_sql::without_locking_clause;
 
 use super::Sabotage;
-use super::rewrite::without_locking_clause;
 use super::session::{Act, After, SabotagedSession};
 use super::shared::{Aside, Shared, SharedSession, lock};
 use super::shared_schema::SharedSchema;

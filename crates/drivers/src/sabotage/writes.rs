@@ -1,12 +1,12 @@
 //! Sabotage of INSERT, UPDATE, DELETE and REPLACE.
 
-use anchorite_model::sql::literal;
-use anchorite_model::{Answer, DbError, ErrorClass, StatementKind};
+use anchorite_model::sql::{Dialect, literal};
+use anchorite_model::{Answer, DbError, ErrorClass, StatementKind, Value};
+use anchorite_sql::RowStatement;
 
 use super::Sabotage;
 use super::images::Image;
 use super::records::{has_effect, is_open_after};
-use super::rewrite::{RowStatement, equals};
 use super::session::{Act, After, SabotagedSession};
 use super::shared::lock;
 use crate::Reply;
@@ -234,5 +234,13 @@ fn outside_transaction(reply: Reply) -> Reply {
             error.in_transaction = Some(false);
             Err(error)
         }
+    }
+}
+
+/// `column = value`, also for NULL.
+fn equals(column: &str, value: &Value, dialect: Dialect) -> String {
+    match value {
+        Value::Null => format!("{column} IS NULL"),
+        value => format!("{column} = {}", literal(value, dialect)),
     }
 }

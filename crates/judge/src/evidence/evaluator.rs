@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anchorite_model::sql::{StatementKind, literal};
 use anchorite_model::{Case, Outcome, Rows, Run, RunError, SessionIndex, Statement, Step, Value};
+use anchorite_sql::Definition;
 
-use super::shape::generated_columns;
 use crate::laboratory::Laboratory;
 
 /// What a statement did to one row.
@@ -29,10 +29,20 @@ pub type After = (u64, Vec<(String, Rows)>);
 pub struct Evaluator<'r> {
     run: &'r Run,
     ddl: Vec<Statement>,
+    definitions: Vec<Definition>,
     generated: HashSet<(String, String)>,
     /// The tables in the order of their creation, so that parents are filled first.
     filling_order: Vec<usize>,
     known: HashMap<String, Result<After, String>>,
+}
+
+/// The columns (table, column) that tables compute by themselves.
+fn generated(definitions: &[Definition]) -> HashSet<(String, String)> {
+    let columns = definitions.iter().flat_map(|definition| {
+        let table = definition.table.iter();
+        table.flat_map(|table| definition.generated.iter().map(|c| (table.clone(), c.clone())))
+    });
+    columns.collect()
 }
 
 impl<'r> Evaluator<'r> {
@@ -48,24 +58,21 @@ impl<'r> Evaluator<'r> {
             }
         }
         let dialect = run.target.product.dialect();
+        let read = |statement: &Statement| Definition::read(&statement.sql, dialect);
+        let definitions: Vec<Definition> = ddl.iter().map(read).collect();
         let created_at = |name: &String| {
-            ddl.iter().position(|statement| {
-                statement.sql.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == name)
-            })
+            let is_of = |table: &String| table.eq_ignore_ascii_case(name);
+            definitions.iter().position(|definition| definition.table.as_ref().is_some_and(is_of))
         };
         let mut filling_order: Vec<usize> = (0..run.final_state.len()).collect();
         filling_order.sort_by_key(|&table| created_at(&run.final_state[table].0));
-        let generated = generated_columns(&ddl, dialect);
-        Ok(Self { run, ddl, generated, filling_order, known: HashMap::new() })
+        let generated = generated(&definitions);
+        Ok(Self { run, ddl, definitions, generated, filling_order, known: HashMap::new() })
     }
 
     /// Whether rows change by statements alone, so that they can be followed one by one; or why not.
     pub fn follows_rows(&self) -> Result<(), String> {
-        let acts = |statement: &Statement| {
-            let sql = statement.sql.to_ascii_uppercase();
-            ["CASCADE", "SET NULL", "SET DEFAULT"].iter().any(|action| sql.contains(action))
-        };
-        if self.ddl.iter().any(acts) {
+        if self.definitions.iter().any(|definition| definition.acts) {
             return Err("a foreign key changes rows by itself".to_owned());
         }
         Ok(())
@@ -73,10 +80,7 @@ impl<'r> Evaluator<'r> {
 
     /// The tables that a row of this one may refer to: those that were created before it.
     pub fn may_refer_to(&self, table: usize) -> &[usize] {
-        let refers = self
-            .ddl
-            .iter()
-            .any(|statement| statement.sql.to_ascii_uppercase().contains("REFERENCES"));
+        let refers = self.definitions.iter().any(|definition| definition.refers);
         let at = self.filling_order.iter().position(|other| *other == table).unwrap_or(0);
         if refers { &self.filling_order[..at] } else { &[] }
     }

@@ -18,7 +18,6 @@ pub mod orders;
 pub mod refusals;
 pub mod replay;
 pub mod serial;
-pub mod shape;
 pub mod transactions;
 pub mod versions;
 pub mod words;

@@ -9,13 +9,13 @@
 //! the reader has written anything itself, or where anybody has committed since the writer began.
 //! Blind spot: queries over several tables or without all columns; locks of writes; gaps.
 
-use anchorite_model::sql::{StatementKind, Token, Tokens};
-use anchorite_model::{Judgement, Product, Run, Value, Verdict};
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Judgement, Run, Value, Verdict};
+use anchorite_sql::{locked_table, write_shape};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
 use crate::evidence::evaluator::Contents;
-use crate::evidence::shape::{names_table, write_shape};
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::words::{abridged, tuple};
 use crate::laboratory::Laboratory;
@@ -135,8 +135,10 @@ impl Held<'_> {
     /// The table and the whole rows that a read has locked.
     fn locked_rows<'a>(&self, read: &'a Performed<'_>) -> Option<(usize, &'a [Vec<Value>])> {
         let product = self.run.target.product;
+        // Some products take no shared locks at all.
+        let shares = product.descriptor().transactions.shared_locks;
         let is_locking = read.kind == StatementKind::Select { locking: true };
-        let name = locked_table(read.sql, product).filter(|_| is_locking)?;
+        let name = locked_table(read.sql, product.dialect(), shares).filter(|_| is_locking)?;
         let answer = read.reply.ok()?;
         let [rows] = answer.results.as_slice() else { return None };
         let mut tables = self.run.final_state.iter();
@@ -208,40 +210,5 @@ impl Meeting<'_> {
             ),
             format!("promised: what a locking read returned stays locked until its end ({url})"),
         ]
-    }
-}
-
-/// The only table of a locking query whose lock keeps all writers out.
-fn locked_table(sql: &str, product: Product) -> Option<String> {
-    let tokens = Tokens::new(sql, 0, product.dialect()).map_while(Result::ok);
-    let tokens: Vec<Token<'_>> = tokens.filter(Token::is_significant).collect();
-    let has = |word: &str| tokens.iter().any(|token| token.is_word(word));
-    let others = ["JOIN", "UNION", "EXCEPT", "INTERSECT", "DISTINCT", "GROUP", "LIMIT", "FETCH"];
-    let queries = tokens.iter().filter(|token| token.is_word("SELECT")).count();
-    // KEY SHARE lets writers in; some products take no shared locks at all.
-    let shares = product.descriptor().transactions.shared_locks;
-    let lets_in = has("SHARE") && (has("KEY") || !shares);
-    if queries != 1 || lets_in || others.into_iter().any(has) {
-        return None;
-    }
-    names_table(&tokens)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_locks_that_keep_writers_out_count() {
-        let postgres = |sql| locked_table(sql, Product::named("postgres"));
-        assert_eq!(postgres("SELECT * FROM t WHERE a = 1 FOR UPDATE").as_deref(), Some("t"));
-        assert_eq!(postgres("SELECT * FROM t FOR NO KEY UPDATE").as_deref(), Some("t"));
-        assert_eq!(postgres("SELECT * FROM t FOR KEY SHARE"), None);
-        assert_eq!(postgres("SELECT * FROM t, u FOR UPDATE"), None);
-        assert_eq!(postgres("SELECT * FROM t WHERE a IN (SELECT a FROM u) FOR UPDATE"), None);
-        assert_eq!(
-            locked_table("SELECT * FROM t LOCK IN SHARE MODE", Product::named("tidb")),
-            None
-        );
     }
 }

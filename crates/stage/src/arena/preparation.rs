@@ -11,46 +11,10 @@
 
 use std::collections::HashMap;
 
-use anchorite_model::sql::{Dialect, StatementKind, Token, TokenKind, Tokens};
+use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Statement};
-
-/// Functions after which a session is not what it was, or whose value depends on what it did before.
-const SESSION_FUNCTIONS: [&str; 16] = [
-    "GET_LOCK",
-    "RELEASE_LOCK",
-    "RELEASE_ALL_LOCKS",
-    "LAST_INSERT_ID",
-    "ROW_COUNT",
-    "FOUND_ROWS",
-    "SET_CONFIG",
-    "NEXTVAL",
-    "CURRVAL",
-    "LASTVAL",
-    "SETVAL",
-    "LAST_INSERT_ROWID",
-    "CHANGES",
-    "TOTAL_CHANGES",
-    "DBLINK",
-    "LOAD_EXTENSION",
-];
-/// Beginnings of such functions' names: advisory locks, logical messages, large objects.
-const SESSION_FUNCTION_PREFIXES: [&str; 3] = ["PG_", "LO_", "DBLINK_"];
-
-/// Words in the DDL of tables that are not as good as new when their rows are deleted.
-const LASTING_WORDS: [&str; 12] = [
-    "AUTO_INCREMENT",
-    "AUTOINCREMENT",
-    "AUTO_RANDOM",
-    "SERIAL",
-    "BIGSERIAL",
-    "SMALLSERIAL",
-    "IDENTITY",
-    "SEQUENCE",
-    "NEXTVAL",
-    "VERSIONING",
-    "TEMPORARY",
-    "TEMP",
-];
+use anchorite_sql::Definition;
+use anchorite_sql::tame::{is_harmless, made_by};
 
 /// So many texts are remembered before all are forgotten.
 const READINGS_MAX: usize = 2_000;
@@ -64,6 +28,8 @@ pub(super) struct Preparation<'c> {
     pub rows: &'c [Statement],
     /// The tables in the order of their making, if deleting their rows makes them as good as new.
     pub refilled: Option<Vec<String>>,
+    /// Whether some table refers to another one.
+    pub refers: bool,
 }
 
 /// What the text of one statement says.
@@ -72,6 +38,7 @@ struct Reading {
     kind: StatementKind,
     is_harmless: bool,
     made: Option<Option<String>>,
+    refers: bool,
 }
 
 /// Reads the texts of cases. Most come again and again (tables of a group, statements in rehearsals), so
@@ -100,6 +67,7 @@ impl Reader {
         let reading = Reading {
             is_harmless: is_harmless(sql, self.dialect),
             made: if is_ddl { made_by(sql, self.dialect) } else { None },
+            refers: is_ddl && Definition::read(sql, self.dialect).refers,
             kind,
         };
         self.known.insert(sql.clone(), reading.clone());
@@ -128,83 +96,18 @@ impl Reader {
         let rows_at = setup.iter().position(|reading| !is_ddl(reading)).unwrap_or(setup.len());
         let (ddl, rows) = case.setup.split_at(rows_at);
         let (tables, filling) = setup.split_at(rows_at);
+        let refers = tables.iter().any(|reading| reading.refers);
         let tables: Option<Vec<_>> = tables.iter().map(|reading| reading.made.clone()).collect();
         let refilled = tables
             .map(|tables| tables.into_iter().flatten().collect())
             .filter(|_| !filling.iter().any(is_ddl));
-        Some(Preparation { ddl, rows, refilled })
+        Some(Preparation { ddl, rows, refilled, refers })
     }
 }
 
 fn is_recognised(kind: &StatementKind) -> bool {
     use StatementKind::{Ddl, Other, SetCommand};
     !matches!(kind, Ddl | SetCommand | Other)
-}
-
-/// The significant tokens; `None` if the text cannot be read to its end, or hides something in a hint.
-fn tokens(sql: &str, dialect: Dialect) -> Option<Vec<Token<'_>>> {
-    let tokens: Vec<Token<'_>> = Tokens::new(sql, 0, dialect)
-        .filter(|token| token.as_ref().map_or(true, Token::is_significant))
-        .collect::<Result<_, _>>()
-        .ok()?;
-    let is_executed = |token: &Token<'_>| {
-        token.kind == TokenKind::Semicolon
-            || token.text.starts_with("/*!")
-            || token.text.starts_with("/*M!")
-    };
-    (!tokens.iter().any(is_executed)).then_some(tokens)
-}
-
-/// Whether nothing in the text changes more than rows, beyond what the statement's first words say.
-fn is_harmless(sql: &str, dialect: Dialect) -> bool {
-    let Some(tokens) = tokens(sql, dialect) else { return false };
-    let is_select =
-        tokens.first().is_some_and(|token| !token.is_word("INSERT") && !token.is_word("REPLACE"));
-    !tokens.iter().enumerate().any(|(at, token)| {
-        // SELECT … INTO makes a table or sets variables.
-        let is_into = is_select && token.is_word("INTO") && !in_insert(&tokens[..at]);
-        let is_variable = token.text.starts_with('@');
-        is_into || is_variable || (token.kind == TokenKind::Word && changes_session(token.text))
-    })
-}
-
-/// `WITH … INSERT INTO`, `MERGE INTO`, `REPLACE INTO`: the INTO of a write.
-fn in_insert(before: &[Token<'_>]) -> bool {
-    before
-        .iter()
-        .rev()
-        .take(3)
-        .any(|token| ["INSERT", "REPLACE", "MERGE"].iter().any(|word| token.is_word(word)))
-}
-
-fn changes_session(word: &str) -> bool {
-    let has_prefix = |prefix: &&str| {
-        word.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-    };
-    SESSION_FUNCTIONS.iter().any(|function| word.eq_ignore_ascii_case(function))
-        || SESSION_FUNCTION_PREFIXES.iter().any(has_prefix)
-}
-
-/// The table that a DDL statement makes, if any: `Some(None)` for an index or a view. `None` if it does
-/// something that deleting rows does not undo.
-fn made_by(sql: &str, dialect: Dialect) -> Option<Option<String>> {
-    let tokens = tokens(sql, dialect)?;
-    let is = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.is_word(word));
-    let lasts = |token: &Token<'_>| LASTING_WORDS.iter().any(|word| token.is_word(word));
-    if !is(0, "CREATE") || tokens.iter().any(lasts) {
-        return None;
-    }
-    if is(1, "INDEX") || (is(1, "UNIQUE") && is(2, "INDEX")) || is(1, "VIEW") {
-        return Some(None);
-    }
-    // Rows that come with the table would be deleted for good.
-    if !is(1, "TABLE") || tokens.iter().any(|token| token.is_word("SELECT")) {
-        return None;
-    }
-    let name = if is(2, "IF") { 5 } else { 2 };
-    let is_qualified = tokens.get(name + 1).is_some_and(|token| token.is_symbol("."));
-    let name = tokens.get(name).filter(|_| !is_qualified)?;
-    Some(Some(name.text.trim_matches(['"', '`', '[', ']']).to_owned()))
 }
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ struct Tables {
     /// Deletes all rows; `None`: that would not make them as good as new.
     deletes: Option<Vec<String>>,
     truncate: String,
+    /// Whether some table refers to another one.
+    refers: bool,
 }
 
 impl Set {
@@ -157,6 +159,7 @@ impl Set {
             deletes: is_known.then_some(deletes),
             truncate: format!("TRUNCATE {}", quoted.join(", ")),
             names,
+            refers: preparation.refers,
         }
     }
 
@@ -189,12 +192,11 @@ impl Set {
         let tables = self.tables.as_ref().and_then(|t| Some((t, t.deletes.as_ref()?)));
         tables.into_iter().flat_map(move |(tables, deletes)| {
             // Without foreign keys no check has to be disabled for the deletes.
-            let refers =
-                tables.ddl.iter().any(|sql| sql.to_ascii_uppercase().contains("REFERENCES"));
             let truncate = std::slice::from_ref(&tables.truncate);
             let emptying = if truncates { truncate } else { deletes.as_slice() };
             let [before, after] = [&self.upkeep.before_delete, &self.upkeep.after_delete];
-            let [before, after] = if refers { [&before[..], &after[..]] } else { [&[][..]; 2] };
+            let [before, after] =
+                if tables.refers { [&before[..], &after[..]] } else { [&[][..]; 2] };
             let inside = before.iter().chain(emptying).chain(after).map(String::as_str);
             as_transaction(inside.collect())
         })

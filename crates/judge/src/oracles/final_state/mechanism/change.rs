@@ -5,11 +5,11 @@ use anchorite_claims::{Deviation, WriteView, WriteWord};
 use super::inner;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use crate::evidence::evaluator::{Contents, Effect, Evaluator};
-use crate::evidence::shape::WriteShape;
 use crate::evidence::transactions::Performed;
 use crate::evidence::versions::{Row, State, Version, Writer};
 use crate::evidence::words::tuple;
 use crate::laboratory::Laboratory;
+use anchorite_sql::WriteShape;
 
 /// More rows than this that may be treated either way by one statement are not followed.
 const MOST_CHOICES: usize = 6;

@@ -6,11 +6,11 @@ use anchorite_model::Value;
 
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use crate::evidence::evaluator::{Contents, Evaluator};
-use crate::evidence::shape::WriteShape;
 use crate::evidence::transactions::{Performed, is_optimistic};
 use crate::evidence::versions::{Row, State, Writer};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
+use anchorite_sql::WriteShape;
 
 impl<'r> Simulation<'_, 'r> {
     /// The states that an INSERT or REPLACE may lead to.
@@ -41,7 +41,8 @@ impl<'r> Simulation<'_, 'r> {
             }
             let old = before.get(&table).cloned().unwrap_or_default();
             let (gone, added) = exchanged(old, &after[table].1.rows);
-            let change = Change { table, gone, added };
+            let updates = shape.updates_on_conflict;
+            let change = Change { table, gone, added, updates };
             match change.apply(state, writer, statement) {
                 Ok(Some(next)) => branches.next.push((next, left)),
                 Ok(None) => {}
@@ -123,6 +124,8 @@ struct Change {
     table: usize,
     gone: Vec<Vec<Value>>,
     added: Vec<Vec<Value>>,
+    /// Whether what is gone was changed into what is new, and not replaced by it.
+    updates: bool,
 }
 
 impl Change {
@@ -134,7 +137,7 @@ impl Change {
         statement: &Performed<'_>,
     ) -> Result<Option<State>, String> {
         let mut next = state.clone();
-        let updates = !self.gone.is_empty() && statement.sql.to_ascii_uppercase().contains(" ON ");
+        let updates = self.updates && !self.gone.is_empty();
         if updates && (self.gone.len() > 1 || self.added.len() > 1) {
             return Err("an INSERT that updates several rows is not followed".to_owned());
         }

@@ -42,10 +42,10 @@ use anchorite_model::{Event, Outcome, Run, RunError};
 
 use crate::evidence::Evidence;
 use crate::evidence::orders::Submissions;
-use crate::evidence::shape::write_shape;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
+use anchorite_sql::write_shape;
 use simulate::{Course, Simulation};
 
 /// What the mechanism says.

@@ -7,11 +7,11 @@ use anchorite_model::{Rows, Run, RunError, Value};
 
 use super::inner;
 use crate::evidence::evaluator::Evaluator;
-use crate::evidence::shape::write_shape;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{State, Version, Writer};
 use crate::evidence::words::{abridged, spelled};
 use crate::laboratory::Laboratory;
+use anchorite_sql::write_shape;
 
 /// More courses than this are not followed.
 const MOST_COURSES: usize = 64;

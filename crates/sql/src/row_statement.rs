@@ -1,14 +1,15 @@
-//! As much of a statement as a sabotage has to change: an UPDATE's or DELETE's table and condition, a query's locks.
+//! As much of an UPDATE or DELETE as somebody has to change: its table and its condition.
 //!
 //! Blind spot: whatever is not `UPDATE table [alias] SET … [WHERE …]` or `DELETE FROM table [alias] [WHERE …]`
 //! with an optional ORDER BY, LIMIT or RETURNING is not understood, and is left alone.
 
-use anchorite_model::Value;
-use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens, literal};
+use anchorite_model::sql::{Dialect, Token, TokenKind};
+
+use crate::tokens::{is_any, outside_parentheses, significant};
 
 /// An UPDATE or DELETE of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RowStatement<'a> {
+pub struct RowStatement<'a> {
     sql: &'a str,
     /// The table's name as it is written.
     pub table: &'a str,
@@ -20,12 +21,8 @@ pub(super) struct RowStatement<'a> {
 
 impl<'a> RowStatement<'a> {
     /// Reads a statement.
-    pub(super) fn read(sql: &'a str, dialect: Dialect) -> Option<Self> {
-        let tokens: Vec<Token<'a>> = Tokens::new(sql, 0, dialect)
-            .map_while(Result::ok)
-            .filter(Token::is_significant)
-            .collect();
-        let outer = outside_parentheses(&tokens);
+    pub fn read(sql: &'a str, dialect: Dialect) -> Option<Self> {
+        let outer = outside_parentheses(&significant(sql, dialect));
         let is_update = outer.first()?.is_word("UPDATE");
         let name_at = match () {
             () if is_update => 1,
@@ -44,7 +41,6 @@ impl<'a> RowStatement<'a> {
             return None;
         }
         let rest = &outer[at..];
-        let is_any = |token: &Token<'_>, words: &[&str]| words.iter().any(|w| token.is_word(w));
         if rest.iter().any(|token| is_any(token, &["FROM", "USING", "JOIN", "UNION"])) {
             return None;
         }
@@ -69,12 +65,12 @@ impl<'a> RowStatement<'a> {
     }
 
     /// The rows that it hits.
-    pub(super) fn select(&self) -> String {
+    pub fn select(&self) -> String {
         format!("SELECT * FROM {}{}", self.source, self.where_clause())
     }
 
     /// ` WHERE …` with one more condition.
-    pub(super) fn where_also(&self, also: &str) -> String {
+    pub fn where_also(&self, also: &str) -> String {
         match self.where_clause() {
             clause if clause.is_empty() => format!(" WHERE {also}"),
             clause => format!("{clause} AND {also}"),
@@ -82,7 +78,7 @@ impl<'a> RowStatement<'a> {
     }
 
     /// The statement with one more condition.
-    pub(super) fn with_condition(&self, also: &str) -> String {
+    pub fn with_condition(&self, also: &str) -> String {
         let before = &self.sql[..self.condition.start];
         let before = if self.where_clause().is_empty() {
             before
@@ -97,35 +93,9 @@ impl<'a> RowStatement<'a> {
     }
 
     /// Whether it is about the table of this name.
-    pub(super) fn is_about(&self, table: &str) -> bool {
+    pub fn is_about(&self, table: &str) -> bool {
         self.table.trim_matches(['`', '"']).eq_ignore_ascii_case(table)
     }
-}
-
-/// A query without the clause by which it locks rows.
-pub(super) fn without_locking_clause(sql: &str, dialect: Dialect) -> Option<&str> {
-    let tokens: Vec<Token<'_>> =
-        Tokens::new(sql, 0, dialect).map_while(Result::ok).filter(Token::is_significant).collect();
-    let outer = outside_parentheses(&tokens);
-    let clause = outer.iter().find(|token| token.is_word("FOR") || token.is_word("LOCK"))?;
-    Some(sql[..clause.start].trim_end())
-}
-
-fn outside_parentheses<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
-    let mut depth = 0_usize;
-    let mut outer = Vec::new();
-    for token in tokens {
-        if token.is_symbol(")") {
-            depth = depth.saturating_sub(1);
-        }
-        if depth == 0 {
-            outer.push(*token);
-        }
-        if token.is_symbol("(") {
-            depth += 1;
-        }
-    }
-    outer
 }
 
 fn is_name(token: &Token<'_>) -> bool {
@@ -148,14 +118,6 @@ fn is_name(token: &Token<'_>) -> bool {
         TokenKind::QuotedName => true,
         TokenKind::Word => !NO_NAMES.iter().any(|word| token.is_word(word)),
         _ => false,
-    }
-}
-
-/// `column = value`, also for NULL.
-pub(super) fn equals(column: &str, value: &Value, dialect: Dialect) -> String {
-    match value {
-        Value::Null => format!("{column} IS NULL"),
-        value => format!("{column} = {}", literal(value, dialect)),
     }
 }
 
@@ -182,17 +144,6 @@ mod tests {
             let statement = RowStatement::read(sql, Dialect::Mysql).expect(sql);
             assert_eq!(statement.with_condition("x"), expected);
         }
-    }
-
-    #[test]
-    fn a_locking_clause_is_taken_away() {
-        let plain = |sql| without_locking_clause(sql, Dialect::Mysql);
-        assert_eq!(
-            plain("SELECT * FROM t WHERE a FOR UPDATE NOWAIT"),
-            Some("SELECT * FROM t WHERE a")
-        );
-        assert_eq!(plain("SELECT * FROM t LOCK IN SHARE MODE"), Some("SELECT * FROM t"));
-        assert_eq!(plain("SELECT * FROM t"), None);
     }
 
     #[test]
