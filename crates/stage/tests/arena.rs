@@ -212,3 +212,34 @@ fn an_arena_can_be_given_to_a_thread() {
     fn is_send<T: Send>() {}
     is_send::<Arena<'_>>();
 }
+
+/// Serial schedules, as oracles ask for them: the same tables with other rows, and a statement that may fail.
+fn small(number: usize, tables: &str) -> Case {
+    let text = format!(
+        "/* setup */ CREATE TABLE t (a INT PRIMARY KEY{tables});\n\
+         /* t1 */ INSERT INTO t (a) VALUES ({number});\n\
+         /* t1 */ INSERT INTO t (a) VALUES (3);\n\
+         /* t1 */ UPDATE t SET a = a + 10 WHERE a < 5;\n"
+    );
+    Case::parse("small", &text).expect("a valid case")
+}
+
+#[test]
+fn several_schedules_at_once_give_the_runs_of_each() {
+    for target in targets() {
+        let mut arena = Arena::new(target.as_ref(), RunOptions::default()).expect("an arena");
+        // More than fit into one round trip; the fourth fails with a duplicate key.
+        let alike: Vec<Case> = (0..40).map(|number| small(number, "")).collect();
+        let mixed = [alike[0].clone(), small(1, ", b INT"), alike[2].clone()];
+        for cases in [&alike[..], &mixed, &alike[..1], &[]] {
+            for _ in 0..2 {
+                let together = arena.run_all(cases, None).expect("they run");
+                assert_eq!(together.len(), cases.len());
+                for (case, run) in cases.iter().zip(&together) {
+                    let alone = arena.run(case, None).expect("it runs");
+                    assert_eq!(essence(run), essence(&alone), "{}", target.info());
+                }
+            }
+        }
+    }
+}

@@ -130,6 +130,32 @@ impl<'r> Evaluator<'r> {
         }
     }
 
+    /// Finds out, in as few round trips as possible, what the statement does to each of these contents: what is asked
+    /// afterwards is known then.
+    pub fn find_out(
+        &mut self,
+        session: SessionIndex,
+        sql: &str,
+        all: &[Contents],
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<(), RunError> {
+        let mut cases: BTreeMap<String, Case> = BTreeMap::new();
+        for contents in all {
+            let mut statements = self.filling(contents);
+            statements.push(sql.to_owned());
+            let key = statements.join(";\n");
+            if !self.known.contains_key(&key) {
+                cases.insert(key, self.case(session, statements));
+            }
+        }
+        let (keys, cases): (Vec<String>, Vec<Case>) = cases.into_iter().unzip();
+        if cases.len() > 1 {
+            let runs = laboratory.run_all(&cases)?;
+            self.known.extend(keys.into_iter().zip(runs.iter().map(read)));
+        }
+        Ok(())
+    }
+
     /// What the statement does to these contents.
     pub fn on(
         &mut self,

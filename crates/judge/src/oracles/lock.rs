@@ -96,6 +96,13 @@ impl Held<'_> {
                 .iter()
                 .map(|&other| (other, self.run.final_state[other].1.rows.clone()))
                 .collect();
+            let with = |row: &Vec<Value>| {
+                let mut contents = others.clone();
+                contents.insert(table, vec![row.clone()]);
+                contents
+            };
+            let wanted: Vec<Contents> = meeting.rows.iter().map(with).collect();
+            evaluator.find_out(writer.session, write.sql, &wanted, laboratory)?;
             for row in meeting.rows {
                 let effect =
                     evaluator.on_row(writer.session, write.sql, table, row, &others, laboratory)?;

@@ -35,6 +35,9 @@ const CONCURRENT: &str = "\
 /* t2 */ COMMIT;
 ";
 
+/// So many serial runs are asked for at once.
+const SERIAL_AT_ONCE: usize = 8;
+
 /// The case as it is, as transactions one after the other, and as single statements.
 fn three_runs() -> [Case; 3] {
     let concurrent = Case::parse("concurrent", CONCURRENT).expect("the case is well-formed");
@@ -80,6 +83,23 @@ fn arenas(target: &dyn Target, workers: usize, time: Duration) -> f64 {
     })
 }
 
+/// Serial runs per second, one by one and several at once.
+fn serial_runs(target: &dyn Target, time: Duration) -> [f64; 2] {
+    let [_, serial, single] = three_runs();
+    let cases: Vec<Case> = [serial, single].into_iter().cycle().take(SERIAL_AT_ONCE).collect();
+    let options = RunOptions { terse: true, ..RunOptions::default() };
+    let mut arena = Arena::new(target, options).expect("an arena");
+    [1, SERIAL_AT_ONCE].map(|at_once| {
+        let (begun, mut count) = (Instant::now(), 0);
+        while begun.elapsed() < time {
+            for some in cases.chunks(at_once) {
+                count += arena.run_all(some, None).expect("the cases run").len();
+            }
+        }
+        count as f64 / begun.elapsed().as_secs_f64()
+    })
+}
+
 #[expect(clippy::print_stdout, reason = "a benchmark prints")]
 fn main() {
     let seconds = std::env::var("ANCHORITE_BENCH_SECONDS").ok().and_then(|text| text.parse().ok());
@@ -96,6 +116,10 @@ fn main() {
             let rate = arenas(target.as_ref(), workers, time);
             println!("  arena, {workers} worker(s): {rate:.0} cases/s");
         }
+        let [one_by_one, at_once] = serial_runs(target.as_ref(), time);
+        println!(
+            "  serial runs: {one_by_one:.0}/s one by one, {at_once:.0}/s {SERIAL_AT_ONCE} at once"
+        );
         let counts = Arc::new(Counts::default());
         let counting = Counting { inner: target, counts: Arc::clone(&counts) };
         let mut arena = Arena::new(&counting, options).expect("an arena");

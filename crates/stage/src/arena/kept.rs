@@ -15,7 +15,7 @@ use anchorite_model::{BlockingKnowledge, Case, Level, Run, SessionIndex};
 
 use super::preparation::Preparation;
 use super::purge::Purge;
-use super::serial::{Means, Room};
+use super::serial::{Means, Room, Schedule};
 use super::set::Set;
 use crate::case_session::CaseSession;
 use crate::open_sessions::{OpenSessions, Watching, level_of, session_options};
@@ -55,14 +55,13 @@ impl Kept {
         Ok(Self { kept_sessions: BTreeMap::new(), own_session, watching, purge, room: None, sets })
     }
 
-    /// The run of a serial schedule; `None` if it has to be run step by step.
+    /// The runs of serial schedules with the same tables; `None` if they have to be run step by step.
     pub(super) fn perform_serial(
         &mut self,
         target: &dyn Target,
-        case: &Case,
-        preparation: &Preparation<'_>,
+        schedules: &[Schedule<'_>],
         options: &RunOptions,
-    ) -> Result<Option<Run>, StageError> {
+    ) -> Result<Option<Vec<Run>>, StageError> {
         let own_session = self.own_session.as_mut();
         let Some(watching) = &self.watching else { return Ok(None) };
         if !own_session.submit_several(&[]) {
@@ -73,11 +72,7 @@ impl Kept {
             None => self.room.insert(Room::open(target, options)?),
         };
         let knowledge = watching.knowledge.clone();
-        room.perform(
-            case,
-            preparation,
-            Means { own_session, knowledge, target: target.info(), options },
-        )
+        room.perform(schedules, Means { own_session, knowledge, target: target.info(), options })
     }
 
     /// Whether some set can be made ready for the preparation.

@@ -27,10 +27,14 @@ use anchorite_model::{Case, Ending, Level, Run, RunError, Runner};
 
 use self::kept::{Kept, arrive};
 use self::preparation::{Preparation, Reader};
+use self::serial::Schedule;
 use crate::case_session::CaseSession;
 use crate::ending::{Remains, read_final_state};
 use crate::open_sessions::Stage;
 use crate::{RunOptions, StageError, await_turn, heeding, run_in_turn};
+
+/// So many serial schedules are sent in one round trip.
+const TOGETHER_MAX: usize = 16;
 
 /// Runs cases on kept tables and sessions.
 pub struct Arena<'t> {
@@ -59,21 +63,51 @@ impl<'t> Arena<'t> {
         }
     }
 
-    /// The run of a serial schedule; `None` if it has to be run step by step.
+    /// The runs of serial schedules with the same tables; `None` if they have to be run step by step.
     fn perform_serial(
         &mut self,
-        case: &Case,
-        preparation: &Preparation<'_>,
-    ) -> Result<Option<Run>, StageError> {
-        if !serial::is_serial(case) {
+        schedules: &[Schedule<'_>],
+    ) -> Result<Option<Vec<Run>>, StageError> {
+        let Some(first) = schedules.first() else { return Ok(None) };
+        let has_same_tables = |next: &Schedule<'_>| next.preparation.ddl == first.preparation.ddl;
+        let is_fit = |next| has_same_tables(next) && serial::is_serial(next.case);
+        if !schedules.iter().all(is_fit) {
             return Ok(None);
         }
-        let mut kept = self.quarters_for(preparation)?;
-        let run = kept.perform_serial(self.target, case, preparation, &self.options);
-        if matches!(run, Ok(_) | Err(StageError::Setup { .. })) {
+        let mut kept = self.quarters_for(&first.preparation)?;
+        let runs = kept.perform_serial(self.target, schedules, &self.options);
+        if matches!(runs, Ok(_) | Err(StageError::Setup { .. })) {
             self.kept = Some(kept);
         }
-        run
+        runs
+    }
+
+    /// The runs of several serial schedules in one round trip; `None` if that is not possible.
+    fn run_together(&mut self, cases: &[Case]) -> Result<Option<Vec<Run>>, StageError> {
+        let _turn = await_turn(self.target, &self.options)?;
+        let schedules = cases.iter().map(|case| {
+            let preparation = self.reader.preparation(case)?;
+            Some(Schedule { case, preparation })
+        });
+        match schedules.collect::<Option<Vec<_>>>() {
+            Some(schedules) => self.perform_serial(&schedules),
+            None => Ok(None),
+        }
+    }
+
+    /// Does something with what is kept. What was kept may be in any state after an interruption.
+    fn keeping<T>(
+        &mut self,
+        level: Option<Level>,
+        work: impl FnOnce(&mut Self) -> Result<T, StageError>,
+    ) -> Result<T, StageError> {
+        self.options.level = level;
+        let options = self.options.clone();
+        let ended = heeding(&options, || work(self));
+        if matches!(ended, Err(StageError::Interrupted)) {
+            self.kept = None;
+        }
+        ended
     }
 
     /// Runs the case with short waits first. A few cases have a deadlock whose victim depends on the server's timers;
@@ -142,22 +176,37 @@ impl<'t> Arena<'t> {
 
 impl Runner for Arena<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
-        self.options.level = level;
-        let options = self.options.clone();
-        let ended = heeding(&options, || {
-            let _turn = await_turn(self.target, &options)?;
-            match self.reader.preparation(case) {
-                Some(preparation) => match self.perform_serial(case, &preparation)? {
-                    Some(run) => Ok(run),
-                    None => self.run_tame(case, &preparation),
-                },
-                None => run_in_turn(self.target, case, &options),
+        let run = self.keeping(level, |arena| {
+            let _turn = await_turn(arena.target, &arena.options)?;
+            let Some(preparation) = arena.reader.preparation(case) else {
+                return run_in_turn(arena.target, case, &arena.options);
+            };
+            let schedule = Schedule { case, preparation };
+            let runs = arena.perform_serial(std::slice::from_ref(&schedule))?;
+            match runs.and_then(|mut runs| runs.pop()) {
+                Some(run) => Ok(run),
+                None => arena.run_tame(case, &schedule.preparation),
             }
         });
-        if matches!(ended, Err(StageError::Interrupted)) {
-            // What was kept may be in any state.
-            self.kept = None;
+        Ok(run?)
+    }
+
+    fn run_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+        let mut runs = Vec::new();
+        for some in cases.chunks(TOGETHER_MAX) {
+            let together = match some {
+                [_] => None,
+                _ => self.keeping(level, |arena| arena.run_together(some))?,
+            };
+            match together {
+                Some(together) => runs.extend(together),
+                None => {
+                    for case in some {
+                        runs.push(self.run(case, level)?);
+                    }
+                }
+            }
         }
-        Ok(ended?)
+        Ok(runs)
     }
 }

@@ -15,7 +15,7 @@ use std::time::Instant;
 use anchorite_drivers::{OpenedSession, Reply, Session, Target, TargetError, await_answer};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{
-    BlockingKnowledge, Case, ErrorClass, Event, Level, Outcome, Run, SessionIndex, TargetInfo,
+    BlockingKnowledge, Case, ErrorClass, Event, Level, Outcome, Rows, Run, SessionIndex, TargetInfo,
 };
 
 use super::preparation::Preparation;
@@ -73,19 +73,19 @@ impl Room {
         Ok(Self { kept_sessions: BTreeMap::new(), own_session, set })
     }
 
-    /// The run of a serial schedule; `None` if it has to be run step by step.
+    /// The runs of serial schedules with the same tables; `None` if they have to be run step by step.
     pub(super) fn perform(
         &mut self,
-        case: &Case,
-        preparation: &Preparation<'_>,
+        schedules: &[Schedule<'_>],
         means: Means<'_>,
-    ) -> Result<Option<Run>, StageError> {
+    ) -> Result<Option<Vec<Run>>, StageError> {
         let Means { own_session, knowledge, target, options } = means;
-        let mut levels = (0..case.sessions.len()).map(|index| level_of(case, index, options));
-        let level = levels.next().flatten();
-        if levels.any(|other| other != level) {
+        let Some(level) = common_level(schedules, options) else { return Ok(None) };
+        let is_long = schedules.iter().map(Schedule::bytes).sum::<usize>() > BYTES_MAX / 2;
+        if schedules.len() > 1 && is_long {
             return Ok(None);
         }
+        let Some(Schedule { case, preparation }) = schedules.first() else { return Ok(None) };
         let is_filled = !self.set.can_refill(preparation);
         if is_filled {
             if !self.set.can_be_made() {
@@ -94,46 +94,131 @@ impl Room {
             let own_session = self.own_session.as_deref_mut().unwrap_or(own_session);
             self.set.make(case, preparation, own_session, target, options)?;
         }
+        if schedules[1..].iter().any(|next| !self.set.can_refill(&next.preparation)) {
+            // What `make` has filled in belongs to the first one alone.
+            self.set.distrust();
+            return Ok(None);
+        }
         let mut kept_session = match self.kept_sessions.remove(&level) {
             Some(kept_session) => kept_session,
             None => self.set.schema.open(&session_options("serial", level, options))?,
         };
-        let levels_read_back = vec![kept_session.level_read_back.clone(); case.sessions.len()];
-        let mut run = blank_record(target, case, options, levels_read_back, knowledge);
         let truncates = self.set.is_worn(WEAR_FACTOR);
-        let filling: Vec<&str> = refilling(preparation).filter(|_| !is_filled).collect();
-        let steps = case.steps.iter().map(|step| step.statement.sql.as_str());
-        let reading: Vec<&str> = self.set.reading().collect();
-        let clearing = self.set.clearing(truncates);
-        let mut statements = filling.clone();
-        statements.extend(steps.chain(reading.iter().copied()).chain(clearing));
+        let scripts: Vec<Script<'_>> = (0..)
+            .zip(schedules)
+            .map(|(at, schedule)| {
+                let is_last = at + 1 == schedules.len();
+                Script::new(schedule, &self.set, is_filled && at == 0, truncates && is_last)
+            })
+            .collect();
+        let statements: Vec<&str> =
+            scripts.iter().flat_map(|script| script.statements.iter().copied()).collect();
         let started = Instant::now();
         let replies = converse(kept_session.session.as_mut(), &statements, options);
-        let replies = replies.and_then(|replies| {
-            let (own, rest) = replies.split_at(filling.len());
-            let (steps, end) = rest.split_at(case.steps.len());
-            let is_clean = own.iter().chain(end).all(Result::is_ok) && is_foreseen(case, steps);
-            is_clean.then(|| (steps.to_vec(), end[..reading.len()].to_vec()))
-        });
-        let Some((steps, contents)) = replies else {
+        let replies = replies.and_then(|replies| answers(&scripts, replies));
+        let Some(replies) = replies else {
             self.set.distrust();
             return Ok(None);
         };
-        self.kept_sessions.insert(level, kept_session);
         let at_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        for (n, (step, reply)) in case.steps.iter().zip(steps).enumerate() {
-            let outcome = reply.map_or_else(Outcome::Error, Outcome::Ok);
-            let (session, sql) = (step.session, step.statement.sql.clone());
-            let (sent, answered) = (None, None);
-            run.events.push(Event { n: n + 1, session, sql, outcome, at_us, sent, answered });
+        let mut runs = Vec::new();
+        for (Schedule { case, preparation }, Answers { steps, contents }) in
+            schedules.iter().zip(replies)
+        {
+            let levels_read_back = vec![kept_session.level_read_back.clone(); case.sessions.len()];
+            let mut run = blank_record(target, case, options, levels_read_back, knowledge.clone());
+            note_steps(&mut run, case, steps, at_us);
+            self.set.wear(bytes_of_rows(preparation) + bytes_written(&run));
+            let truncated = truncates && runs.len() + 1 == schedules.len();
+            self.set.note(&mut run, contents, truncated);
+            runs.push(run);
         }
-        Event::number(&mut run.events);
-        let contents = contents.into_iter().flatten().flat_map(|answer| answer.results);
-        let contents = contents.collect();
-        self.set.wear(bytes_of_rows(preparation) + bytes_written(&run));
-        self.set.note(&mut run, contents, truncates);
-        Ok(Some(run))
+        self.kept_sessions.insert(level, kept_session);
+        Ok(Some(runs))
     }
+}
+
+/// A serial schedule, and how it is set up.
+pub(super) struct Schedule<'c> {
+    pub case: &'c Case,
+    pub preparation: Preparation<'c>,
+}
+
+impl Schedule<'_> {
+    /// The length of its rows and statements.
+    fn bytes(&self) -> usize {
+        let steps = self.case.steps.iter().map(|step| step.statement.sql.len());
+        steps.sum::<usize>() + self.preparation.rows.iter().map(|row| row.sql.len()).sum::<usize>()
+    }
+}
+
+/// The level of all sessions of all schedules; `None` if there are several.
+fn common_level(schedules: &[Schedule<'_>], options: &RunOptions) -> Option<Option<Level>> {
+    let mut levels = schedules.iter().flat_map(|schedule| {
+        (0..schedule.case.sessions.len()).map(|index| level_of(schedule.case, index, options))
+    });
+    let level = levels.next().flatten();
+    levels.all(|other| other == level).then_some(level)
+}
+
+/// What is sent for one schedule.
+struct Script<'s> {
+    case: &'s Case,
+    /// Rows, the schedule itself, the reading of the final state and the deletes.
+    statements: Vec<&'s str>,
+    /// How many of them fill the tables.
+    filling: usize,
+    /// How many read the final state.
+    reading: usize,
+}
+
+impl<'s> Script<'s> {
+    fn new(schedule: &'s Schedule<'_>, set: &'s Set, is_filled: bool, truncates: bool) -> Self {
+        let Schedule { case, preparation } = schedule;
+        let mut statements: Vec<&str> = refilling(preparation).filter(|_| !is_filled).collect();
+        let filling = statements.len();
+        statements.extend(case.steps.iter().map(|step| step.statement.sql.as_str()));
+        let reading = set.reading().count();
+        statements.extend(set.reading().chain(set.clearing(truncates)));
+        Self { case, statements, filling, reading }
+    }
+}
+
+/// What one schedule was answered.
+struct Answers {
+    steps: Vec<Reply>,
+    /// The tables in the end.
+    contents: Vec<Rows>,
+}
+
+/// The answers of each script; `None` if one of our own statements failed, or an answer would have changed what was
+/// sent after it.
+fn answers(scripts: &[Script<'_>], mut replies: Vec<Reply>) -> Option<Vec<Answers>> {
+    let mut all = Vec::new();
+    for script in scripts {
+        let rest = replies.split_off(script.statements.len());
+        let mut steps = replies.split_off(script.filling);
+        let mut end = steps.split_off(script.case.steps.len());
+        let is_clean = replies.iter().chain(&end).all(Result::is_ok);
+        if !is_clean || !is_foreseen(script.case, &steps) {
+            return None;
+        }
+        end.truncate(script.reading);
+        let contents = end.into_iter().flatten().flat_map(|answer| answer.results).collect();
+        all.push(Answers { steps, contents });
+        replies = rest;
+    }
+    Some(all)
+}
+
+fn note_steps(run: &mut Run, case: &Case, replies: Vec<Reply>, at_us: u64) {
+    for (n, (step, reply)) in case.steps.iter().zip(replies).enumerate() {
+        let outcome = reply.map_or_else(Outcome::Error, Outcome::Ok);
+        let (session, sql) = (step.session, step.statement.sql.clone());
+        let (sent, answered) = (None, None);
+        run.events.push(Event { n: n + 1, session, sql, outcome, at_us, sent, answered });
+    }
+    Event::number(&mut run.events);
 }
 
 /// Sends everything and waits for all answers; `None` if that fails, and then the session is unusable.

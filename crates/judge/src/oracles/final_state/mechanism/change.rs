@@ -51,9 +51,15 @@ impl<'r> Simulation<'_, 'r> {
         if shape.names_table_again {
             return Ok(Err("a write reads the table that it writes".to_owned()));
         }
+        let rows = state.rows.iter().enumerate().filter(|(_, row)| row.table == table);
+        let situation = |row| Situation { state, row, table, writer, statement, shape };
+        let wanted: Vec<Contents> =
+            rows.clone().flat_map(|(_, row)| self.wanted(&situation(row), evaluator)).collect();
+        let session = self.committed[writer].session;
+        evaluator.find_out(session, statement.sql, &wanted, laboratory)?;
         let mut treatments: Vec<(usize, Vec<Treatment>)> = Vec::new();
-        for (index, row) in state.rows.iter().enumerate().filter(|(_, row)| row.table == table) {
-            let situation = Situation { state, row, table, writer, statement, shape };
+        for (index, row) in rows {
+            let situation = situation(row);
             let possible = inner!(self.treatments(&situation, evaluator, laboratory));
             treatments.push((index, possible));
         }
@@ -77,19 +83,9 @@ impl<'r> Simulation<'_, 'r> {
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
     ) -> Outer<Vec<Treatment>> {
-        let Situation { state, row, writer, statement, .. } = *situation;
-        let (sees, begin) = self.view_of(writer, statement);
-        let mut versions: Vec<Option<&Version>> = match row.own(writer) {
-            Some(own) => vec![Some(own)],
-            None => vec![row.committed_at(begin)],
-        };
-        if row.own(writer).is_none() {
-            versions.extend(row.committed_between(begin, statement.end).into_iter().map(Some));
-        }
-        let mut views = vec![state.view(writer, begin)];
-        if situation.shape.has_subquery && sees == WriteView::Latest {
-            views.push(state.view(writer, statement.end));
-        }
+        let Situation { row, writer, statement, .. } = *situation;
+        let (sees, _) = self.view_of(writer, statement);
+        let (versions, views) = self.could_see(situation);
         let mut effects = Vec::new();
         for version in &versions {
             for view in &views {
@@ -123,6 +119,44 @@ impl<'r> Simulation<'_, 'r> {
         Ok(Ok(effects.treatments(sees)))
     }
 
+    /// The versions of a row that a statement could see, oldest first, and what its queries could see of other tables.
+    fn could_see<'s>(
+        &self,
+        situation: &Situation<'s, 'r>,
+    ) -> (Vec<Option<&'s Version>>, Vec<Contents>) {
+        let Situation { state, row, writer, statement, .. } = *situation;
+        let (sees, begin) = self.view_of(writer, statement);
+        let mut versions: Vec<Option<&Version>> = match row.own(writer) {
+            Some(own) => vec![Some(own)],
+            None => vec![row.committed_at(begin)],
+        };
+        if row.own(writer).is_none() {
+            versions.extend(row.committed_between(begin, statement.end).into_iter().map(Some));
+        }
+        let mut views = vec![state.view(writer, begin)];
+        if situation.shape.has_subquery && sees == WriteView::Latest {
+            views.push(state.view(writer, statement.end));
+        }
+        (versions, views)
+    }
+
+    /// All that will be asked about a row.
+    fn wanted(&self, situation: &Situation<'_, 'r>, evaluator: &Evaluator<'r>) -> Vec<Contents> {
+        let (versions, views) = self.could_see(situation);
+        let seen = versions
+            .into_iter()
+            .flatten()
+            .flat_map(|version| views.iter().map(move |view| (version, view)));
+        let held = situation.row.held_by_others(situation.writer);
+        let all = seen.chain(held.map(|version| (version, &views[0])));
+        let contents = all.filter_map(|(version, view)| {
+            let mut contents = others(situation, view, evaluator);
+            contents.insert(situation.table, vec![version.values.clone()?]);
+            Some(contents)
+        });
+        contents.collect()
+    }
+
     /// What the statement does to one version of a row; `None` = nothing.
     fn effect(
         &self,
@@ -135,14 +169,7 @@ impl<'r> Simulation<'_, 'r> {
         let Some(values) = version.and_then(|version| version.values.as_ref()) else {
             return Ok(Ok(None));
         };
-        let mut others = if situation.shape.has_subquery {
-            view.clone()
-        } else {
-            let needed = evaluator.may_refer_to(situation.table);
-            let latest = situation.state.view(situation.writer, situation.statement.end);
-            latest.into_iter().filter(|(table, _)| needed.contains(table)).collect()
-        };
-        others.remove(&situation.table);
+        let others = others(situation, view, evaluator);
         let session = self.committed[situation.writer].session;
         let sql = situation.statement.sql;
         let effect =
@@ -150,6 +177,19 @@ impl<'r> Simulation<'_, 'r> {
         let nothing = effect.affected == 0 && effect.values.as_ref() == Some(values);
         Ok(Ok((!nothing).then_some(effect)))
     }
+}
+
+/// What stands in other tables when a statement meets a row.
+fn others(situation: &Situation<'_, '_>, view: &Contents, evaluator: &Evaluator<'_>) -> Contents {
+    let mut others = if situation.shape.has_subquery {
+        view.clone()
+    } else {
+        let needed = evaluator.may_refer_to(situation.table);
+        let latest = situation.state.view(situation.writer, situation.statement.end);
+        latest.into_iter().filter(|(table, _)| needed.contains(table)).collect()
+    };
+    others.remove(&situation.table);
+    others
 }
 
 /// What a statement does to the versions of a row that it could see.
