@@ -1,5 +1,5 @@
-//! What the tokens of generated statements say agrees with their syntax trees, and with the text searches that were there
-//! before, but for differences that have a name here.
+//! What the tokens of generated statements say agrees with their syntax trees, and with the text searches that were
+//! there before, but for differences that have a name here.
 
 use std::collections::BTreeMap;
 

@@ -104,13 +104,7 @@ impl Room {
             None => self.set.schema.open(&session_options("serial", level, options))?,
         };
         let truncates = self.set.is_worn(WEAR_FACTOR);
-        let scripts: Vec<Script<'_>> = (0..)
-            .zip(schedules)
-            .map(|(at, schedule)| {
-                let is_last = at + 1 == schedules.len();
-                Script::new(schedule, &self.set, is_filled && at == 0, truncates && is_last)
-            })
-            .collect();
+        let scripts = scripts(schedules, &self.set, is_filled, truncates);
         let statements: Vec<&str> =
             scripts.iter().flat_map(|script| script.statements.iter().copied()).collect();
         let started = Instant::now();
@@ -182,6 +176,19 @@ impl<'s> Script<'s> {
         statements.extend(set.reading().chain(set.clearing(truncates)));
         Self { case, statements, filling, reading }
     }
+}
+
+/// The scripts of schedules that follow one another; the tables may be filled for the first one already.
+fn scripts<'s>(
+    schedules: &'s [Schedule<'_>],
+    set: &'s Set,
+    is_filled: bool,
+    truncates: bool,
+) -> Vec<Script<'s>> {
+    let last = schedules.len() - 1;
+    let script =
+        |(at, schedule)| Script::new(schedule, set, is_filled && at == 0, truncates && at == last);
+    schedules.iter().enumerate().map(script).collect()
 }
 
 /// What one schedule was answered.
