@@ -1,7 +1,7 @@
-//! All claims that are known: those that are built in, and those of descriptors from the command line.
+//! All known claims: the built-in ones, and those of descriptors from the command line.
 //!
-//! A descriptor names its claims: a file, or another product whose claims hold for it too. They stay until the end of
-//! the process, as the product does.
+//! A descriptor names its claims: a file, or another product whose claims also apply. They stay until the end of the
+//! process, like the product.
 
 use std::path::Path;
 use std::sync::{LazyLock, PoisonError, RwLock};

@@ -1,4 +1,4 @@
-//! A claims file while it is read: words, pages and sentences of it, and where something wrong stands.
+//! A claims file while it is being read: its values, pages and sentences, and the positions of errors.
 
 use std::ops::Range;
 

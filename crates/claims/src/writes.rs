@@ -36,7 +36,7 @@ pub enum SerialOrder {
     Any,
 }
 
-/// What a level promises about reads, beside what it promises about writes.
+/// What a level promises about reads, in addition to writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadPlace {
     /// They need not fit any serial order.

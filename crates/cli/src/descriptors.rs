@@ -7,7 +7,7 @@ use anchorite_model::Product;
 
 use crate::exit::BadInput;
 
-/// Makes the products of these files known, in this order: a later one may be `like` an earlier one.
+/// Adds the products of these files, in this order: a later one may be `like` an earlier one.
 pub fn add(files: &[PathBuf]) -> anyhow::Result<()> {
     for file in files {
         let shown = file.display();

@@ -10,7 +10,7 @@ use anchorite_judge::{Oracle, UnknownOracle};
 pub enum OracleChoice {
     /// All that there are.
     All,
-    /// Nobody: runs are only shown.
+    /// None: runs are only shown.
     None,
     /// A server that goes away is a finding; a hunt always looks for that.
     Crash,
@@ -54,7 +54,7 @@ pub fn help(question: &str) -> String {
     format!("{question}: {}, all or none; repeatable; default: all{but}", names.join(", "))
 }
 
-/// The same with what each of them holds a run against.
+/// The same with what each of them compares a run with.
 pub fn long_help(question: &str) -> String {
     let lines = oracles::ALL.iter().map(|oracle| format!("{}: {}", oracle.name(), oracle.about()));
     format!("{}\n\n{}", help(question), lines.collect::<Vec<_>>().join("\n"))

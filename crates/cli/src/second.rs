@@ -16,17 +16,17 @@ use crate::targets::OpenTarget;
 /// The argument.
 #[derive(Debug, Args)]
 pub struct SecondArgs {
-    /// Run each case on this second target too and compare: another version of the same product, or the same version
+    /// Also run each case on this second target and compare: another version of the same product, or the same version
     /// with other settings (PRODUCT@VERSION, a URL, sqlite:wal)
     #[arg(long, value_name = "TARGET")]
     pub against: Option<String>,
 }
 
-/// A second target that is open.
+/// An open second target.
 pub struct Second {
     /// As the command line named it, without its password.
     pub on: String,
-    /// Where cases run once more.
+    /// Where cases also run.
     pub target: Arc<dyn Target>,
     /// Stops when this is dropped.
     _server: Option<RunningServer>,
@@ -45,12 +45,12 @@ impl Second {
         SecondTarget { on: self.on.clone(), target: Arc::clone(&self.target) }
     }
 
-    /// Makes runners that create everything anew for each case there.
+    /// Makes runners there that create everything anew for each case.
     pub fn fresh(&self, options: RunOptions) -> FreshTables<'_> {
         FreshTables { target: self.target.as_ref(), options }
     }
 
-    /// Refuses to compare products with each other: what they answer differs for many reasons.
+    /// Refuses to compare different products: their answers differ for many reasons.
     pub fn must_be_like(&self, target: &dyn Target) -> Result<(), BadInput> {
         let (first, second) = (target.info().product, self.target.info().product);
         if first == second {

@@ -1,4 +1,4 @@
-//! How `anchorite server` prints its answers: columns for people, one JSON document for programs.
+//! The output of `anchorite server`: columns for people, one JSON document for programs.
 
 use anchorite_servers::Kept;
 use clap::ValueEnum;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::output::print;
 
-/// How answers are printed.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people

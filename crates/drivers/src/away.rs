@@ -1,9 +1,9 @@
-//! A server that is away, when schemas are to be dropped.
+//! A server that is away when schemas are to be dropped.
 //!
-//! Idea: a worker has a dozen schemas. Where a server's machine does not answer at all, each attempt to connect takes
-//! its limit, and a dozen of them take minutes in which nobody can tell what happened. So after an attempt that
-//! failed, schemas on the same server are not dropped for a moment: their names tell whose they are, and they are
-//! removed later ([`crate::mark`]).
+//! Idea: a worker has a dozen schemas. If a server's machine does not answer at all, each attempt to connect runs into
+//! its limit, and a dozen of them take minutes in which the user learns nothing. So after a failed attempt, schemas on
+//! the same server are not dropped for a while: their names say whose they are, and they are removed later
+//! ([`crate::mark`]).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use crate::TargetError;
 use crate::endpoint::Endpoint;
 
-/// How long nobody tries again.
+/// How long there is no further attempt.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// When connecting to which server failed last.
+/// When connecting to each server last failed.
 static FAILED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
 
 /// Connects in order to drop something; `None` if the server is away.

@@ -1,8 +1,8 @@
 //! Where a server is and who we are there: `scheme://user:password@host:port/database?sslmode=…`.
 //!
-//! Only what the targets need of a URL is read; anything else is an error with a reason, parameters too: a
-//! parameter that is silently dropped would be one that the user relies on. The password stays inside:
-//! [`Endpoint`]'s `Display` and `Debug` never show it. `Display` gives a URL that leads to the same place.
+//! Only what the targets need of a URL is read; anything else is an error with a reason, including parameters: the user
+//! would rely on a parameter that is silently dropped. The password stays inside: [`Endpoint`]'s `Display` and `Debug`
+//! never show it. `Display` gives a URL that leads to the same place.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ const RESERVED: &AsciiSet =
 pub struct Endpoint {
     /// `mysql`, `postgres`: what descriptors list.
     pub scheme: String,
-    /// Empty where the URL has none: the driver chooses its product's usual administrator.
+    /// Empty if the URL has none: the driver chooses its product's usual administrator.
     pub user: String,
     /// `None` where the URL has none; an empty one (`user:@host`) is one that was given.
     pub password: Option<String>,
@@ -36,11 +36,11 @@ pub struct Endpoint {
     pub tls: Tls,
     /// The storage engine, where another one than the product's usual one is meant.
     pub engine: Option<String>,
-    /// The server's Unix socket, once it told of one. No part of a URL.
+    /// The server's Unix socket, once it has reported one. Not part of a URL.
     pub socket: Option<PathBuf>,
 }
 
-/// A text that is no target URL.
+/// A text that is not a target URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "bad target URL: expected SCHEME://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?NAME=VALUE&…], {0}"
@@ -109,15 +109,14 @@ impl Endpoint {
         }
     }
 
-    /// Whether nothing leaves this machine on the way to the server.
+    /// Whether the connection does not leave this machine.
     pub(crate) fn is_loopback(&self) -> bool {
         self.host == "localhost"
             || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
     }
 }
 
-/// A target as it may be written down and used again: a URL loses its password and keeps all else, any other text is
-/// what it was.
+/// A target as it may be stored and used again: a URL without its password, any other text unchanged.
 pub fn without_password(on: &str) -> String {
     let Some((scheme, rest)) = on.split_once("://") else { return on.to_owned() };
     let (place, options) = match rest.split_once('?') {

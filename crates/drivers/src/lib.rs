@@ -1,10 +1,10 @@
 //! The only crate that opens connections: drivers, error classes and lock probes, one file per DBMS.
 //!
-//! The stage needs few things of a DBMS, and these traits are all of them:
+//! The stage needs only a few things from a DBMS; these traits are all of them:
 //!
 //! * [`Target`]: one endpoint. It knows its version and its levels and makes a [`Schema`].
-//! * [`Schema`]: a place of the run's own on that endpoint. It opens sessions, lists its tables, and is
-//!   dropped at the end. Nothing outside it is touched.
+//! * [`Schema`]: the run's own schema on that endpoint. It opens sessions, lists its tables, and is dropped at the end.
+//!   Nothing outside it is touched.
 //! * [`Session`]: one connection. A statement is *submitted* without waiting and later *polled*: the
 //!   stage keeps several sessions going at once from a single thread.
 //! * [`Watcher`]: asks the server who waits for whom, right now.
@@ -50,13 +50,13 @@ pub use wait::{
     Heeding, await_answer, execute, execute_all, heed, wait_for_interrupt, wait_readable,
 };
 
-/// What a statement was answered with.
+/// The answer to a statement.
 pub type Reply = Result<Answer, DbError>;
 
-/// What a server calls a connection: backend pid, thread id, session number.
+/// A server's id of a connection: backend pid, thread id, session number.
 pub type ConnectionId = u64;
 
-/// What a prepared transaction is called among [`Wait::blockers`]: it has no connection. PostgreSQL's own convention.
+/// The id of a prepared transaction among [`Wait::blockers`]: it has no connection. PostgreSQL's own convention.
 pub const PREPARED: ConnectionId = 0;
 
 /// Why an endpoint could not be used. Never contains a password.
@@ -117,8 +117,8 @@ impl TargetError {
 }
 
 impl TargetError {
-    /// A schema of our own could not be made. Where that is for lack of rights, the servers' words for it say so,
-    /// and the page with the rights that are needed is named.
+    /// Our own schema could not be created. If that is for lack of privileges, as the server's message shows, the page
+    /// with the required privileges is named.
     pub(crate) fn cannot_create(
         info: &TargetInfo,
         what: &str,
@@ -140,13 +140,13 @@ pub trait Target: Send + Sync {
     /// The levels that it really has, weakest first.
     fn levels(&self) -> &[Level];
 
-    /// Asks for the turn of a case, which ends when the box is dropped; `None` where cases need not take turns. For
-    /// servers that can only be asked about everything that waits on them together.
+    /// Requests a turn for a case, which ends when the box is dropped; `None` if cases need not take turns. For servers
+    /// that can only report the total number of waiters.
     fn turn(&self) -> Option<Box<dyn Turn>> {
         None
     }
 
-    /// Creates a schema of the run's own. Dropping the box drops the schema.
+    /// Creates the run's own schema. Dropping the box drops the schema.
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError>;
 
     /// Everything on the endpoint that carries our mark: made by this process, by others, or left by those that ended
@@ -155,30 +155,30 @@ pub trait Target: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Drops something that carries our mark. Whoever calls this has made sure that nobody uses it any more.
+    /// Drops something that carries our mark. The caller has made sure that it is no longer in use.
     fn remove_marked(&self, marked: &Marked) -> Result<(), TargetError> {
         let _ = marked;
         Ok(())
     }
 
-    /// How long the server has been running, asked now; `None` where it cannot be asked or does not tell.
+    /// How long the server has been running, queried now; `None` if it cannot be asked or does not say.
     fn uptime(&self) -> Option<Duration> {
         None
     }
 
-    /// What is left of the server's Unix socket; `None` where it has none on this machine, or has made another one.
+    /// What is left of the server's Unix socket; `None` if it has none on this machine, or has created another one.
     fn trace(&self) -> Option<Trace> {
         None
     }
 }
 
-/// A case's place in the line of those that want to run on a target.
+/// A case's place in the queue for a target.
 pub trait Turn: Send {
-    /// Waits until nobody is before it; false if the limit came first.
+    /// Waits until it is first; false if the limit came first.
     fn has_come_within(&self, limit: Duration) -> bool;
 }
 
-/// A schema (database, file) that this run created and nobody else uses.
+/// A schema (database, file) that this run created and nothing else uses.
 pub trait Schema: Send {
     /// Its name on the server.
     fn name(&self) -> &str;
@@ -187,21 +187,21 @@ pub trait Schema: Send {
     /// level back. The session's lock waits are limited by `lock_wait`.
     fn open(&self, options: &SessionOptions) -> Result<OpenedSession, TargetError>;
 
-    /// A connection to ask who waits for whom. An error means that the server cannot be asked, for
-    /// instance for lack of rights; the stage then falls back to a timeout and says so.
+    /// A connection to ask who waits for whom. An error means that the server cannot be asked, for instance for lack of
+    /// privileges; the stage then falls back to a timeout and says so.
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError>;
 
-    /// Stops what the server does behind the sessions' backs and what could end a wait that nobody of
-    /// the case ended (InnoDB's purge), until the guard is dropped. For after the set-up.
+    /// Stops background work of the server that could end a wait that no session of the case ended (InnoDB's purge),
+    /// until the guard is dropped. To be called after the set-up.
     fn hold_still(&self) -> Result<Box<dyn Send>, TargetError> {
         Ok(Box::new(()))
     }
 
-    /// How its tables are made as good as new between two cases.
+    /// How its tables are reset between two cases.
     fn upkeep(&self) -> Upkeep;
 
-    /// Opens a session, at the default level, for many statements of our own: where the protocol
-    /// allows, it takes several in one round trip ([`execute_all`]).
+    /// Opens a session, at the default level, for many of our own statements: if the protocol allows, it accepts
+    /// several in one round trip ([`execute_all`]).
     fn own_session(&self, lock_wait: Duration) -> Result<Box<dyn Session>, TargetError> {
         let options = SessionOptions { name: "own_session".to_owned(), level: None, lock_wait };
         self.open(&options).map(|opened| opened.session)
@@ -210,8 +210,7 @@ pub trait Schema: Send {
     /// The base tables of the schema in name order.
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError>;
 
-    /// The server's settings that have to do with isolation, as this session has them; empty where there is nothing
-    /// to ask.
+    /// The server's settings that concern isolation, as this session has them; empty if there are none.
     fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
         let _ = (session, limit);
         Vec::new()
@@ -221,7 +220,7 @@ pub trait Schema: Send {
     fn quote(&self, name: &str) -> String;
 }
 
-/// How a session is to be opened.
+/// How to open a session.
 #[derive(Debug, Clone)]
 pub struct SessionOptions {
     /// The session's name in the case.
@@ -242,7 +241,7 @@ pub struct OpenedSession {
 
 /// One connection with at most one outstanding statement.
 pub trait Session: Send {
-    /// What the server calls this connection.
+    /// The server's id of this connection.
     fn id(&self) -> ConnectionId;
 
     /// Sends a statement without waiting for the answer. It is sent exactly once; a connection that
@@ -255,18 +254,18 @@ pub trait Session: Send {
     /// What to wait on for the next answer; `None` for engines in this process, which answer in `poll`.
     fn fd(&self) -> Option<BorrowedFd<'_>>;
 
-    /// Asks the server to give up the outstanding statement; its error arrives through `poll`.
+    /// Asks the server to cancel the outstanding statement; its error arrives through `poll`.
     fn cancel(&mut self);
 
-    /// Sends statements one behind the other without waiting for the answers in between; [`Session::poll`]
-    /// gives these in order. Only for schedules whose later statements are sent whatever the earlier ones
-    /// answer. False where the driver cannot: then nothing was sent. An empty list only asks that.
+    /// Sends statements one after another without waiting for the answers in between; [`Session::poll`] returns these
+    /// in order. Only for schedules whose later statements are sent whatever the earlier answers. False if the driver
+    /// cannot: then nothing was sent. An empty list only checks that.
     fn submit_several(&mut self, statements: &[&str]) -> bool {
         let _ = statements;
         false
     }
 
-    /// Whether a submitted text may hold several statements, separated by `;`.
+    /// Whether a submitted text may contain several statements, separated by `;`.
     fn takes_several(&self) -> bool {
         false
     }
@@ -277,7 +276,7 @@ pub trait Session: Send {
 pub struct Wait {
     /// The waiting connection.
     pub waiter: ConnectionId,
-    /// Who it waits for; `None` where the server does not say.
+    /// Who it waits for; `None` if the server does not say.
     pub blockers: Option<Vec<ConnectionId>>,
     /// What it waits for, in a few words (`row lock`, `metadata lock`).
     pub kind: String,
@@ -296,38 +295,37 @@ pub trait Watcher: Send {
         all: &[ConnectionId],
     ) -> Result<Vec<Wait>, TargetError>;
 
-    /// What a connection that is known to wait waits for, in a few words; asked once per wait, and only
-    /// where [`Wait::kind`] is empty because telling it is too dear for every look.
+    /// What a waiting connection waits for, in a few words; asked once per wait, and only if [`Wait::kind`] is empty
+    /// because it is too expensive to determine each time.
     fn describe(&mut self, waiter: ConnectionId) -> String {
         let _ = waiter;
         String::new()
     }
 
-    /// How long after a transaction's end a connection that it set free may still be shown as waiting, as in the
-    /// last look.
+    /// How long after a transaction's end a connection that it released may still be shown as waiting.
     fn grant_delay(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// How long after a wait began the server looks once whether it is part of a deadlock, where it does
-    /// so by a timer. The stage lets that moment pass before it sends a statement that could close a
-    /// cycle, so that the victim is always the one who closed it.
+    /// How long after a wait began the server checks once whether it is part of a deadlock, if it does so by a timer.
+    /// The stage lets that moment pass before it sends a statement that could close a cycle, so that the victim is
+    /// always the session that closed it.
     fn deadlock_check(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Whether a wait that was seen lasts until some transaction ends, is rolled back in part, or fails.
+    /// Whether a wait that was shown lasts until some transaction ends, is partly rolled back, or fails.
     fn waits_last(&self) -> bool {
         false
     }
 
-    /// Whether the last look may have shown a wait that is none, so that the stage has to look twice.
+    /// Whether the last look may have shown a false wait, so that the stage has to look twice.
     fn look_twice(&self) -> bool {
         false
     }
 
-    /// Whether a statement may wait without being shown. Then the stage takes one that is neither answered nor
-    /// shown for blocked after a while, and the run says that this was a guess.
+    /// Whether a statement may wait without being shown. Then the stage assumes after a while that one that is neither
+    /// answered nor shown is blocked, and the run says that this was a guess.
     fn misses_waits(&self) -> bool {
         false
     }

@@ -1,13 +1,13 @@
-//! The names of what we make on servers: each tells whose it is.
+//! The names of what we create on servers: each says whose it is.
 //!
 //! Idea: a command that is killed, or whose server goes away, cannot drop its schemas. Their names say which process
-//! made them and when, so the next command on the same server finds them and drops those whose owner has ended beyond
-//! doubt. A check number at the end keeps a name that only looks like one of ours from being taken for one. The name
-//! is the record: there is no moment at which something is on the server that nobody can attribute.
+//! made them and when, so the next command on the same server finds them and drops those whose owner has certainly
+//! ended. A check number at the end prevents a name that only looks like ours from being taken for one. The name is the
+//! record: at no moment is there something on the server that cannot be attributed.
 //!
 //! `anchorite_PLACE_PID_START_TIME_N_CHECK`, at most 62 characters, needs no quotes anywhere.
 //!
-//! Blind spot: what was made on another machine, or before a reboot, has only an age.
+//! Blind spot: of what was created on another machine, or before a reboot, only the age is known.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ use anchorite_owner::{Identity, digest, place};
 /// What every name of ours begins with.
 pub(crate) const PREFIX: &str = "anchorite_";
 
-/// A name of ours, taken apart.
+/// A name of ours, parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// Machine, boot and PID namespace; 0 where they are not known.
@@ -38,13 +38,13 @@ pub enum Owner {
     Running,
     /// A process of this machine that has ended.
     Ended,
-    /// A process of another machine, or of this one before it was started anew.
+    /// A process on another machine, or on this one before a reboot.
     Elsewhere,
-    /// Another release of Anchorite, which did not say.
+    /// Unknown: an earlier release of Anchorite did not record it.
     Unknown,
 }
 
-/// What it is that carries our mark.
+/// The kind of object that carries our mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A schema in a database.
@@ -80,12 +80,12 @@ pub struct Marked {
 }
 
 impl Marked {
-    /// Reads a name; `None` if it is none of ours.
+    /// Reads a name; `None` if it is not one of ours.
     pub(crate) fn of_name(kind: Kind, name: &str) -> Option<Self> {
         Self::of_mark(kind, name, name)
     }
 
-    /// Something whose mark stands elsewhere than in its name; `None` if it is no mark.
+    /// Something whose mark is not in its name; `None` if the text is not a mark.
     pub(crate) fn of_mark(kind: Kind, name: &str, mark: &str) -> Option<Self> {
         let owned = |owner, age| Some(Self { kind, name: name.to_owned(), owner, age });
         match Mark::parse(mark) {
@@ -109,7 +109,7 @@ impl Mark {
         }
     }
 
-    /// The same as a process that has ended would have made it.
+    /// A name as a process that has ended would have made it.
     #[cfg(test)]
     pub(crate) fn of_somebody_who_ended(self) -> Self {
         Self { owner: Identity { started: 1, ..self.owner }, ..self }

@@ -13,7 +13,7 @@ use crate::{Target, TargetError, mysql_family};
 /// Why a text did not become a target.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It is no URL.
+    /// It is not a URL.
     #[error(transparent)]
     BadUrl(#[from] BadUrl),
     /// It is a URL of something else.
@@ -27,7 +27,7 @@ pub enum OpenError {
     Target(#[from] TargetError),
 }
 
-/// Opens the target that `text` names, with the password that stands in it, if one does.
+/// Opens the target that `text` names, with the password in it, if any.
 pub fn open(text: &str) -> Result<Box<dyn Target>, OpenError> {
     Address::parse(text)?.open()
 }

@@ -1,10 +1,9 @@
 //! The database in which PostgreSQL isolation specs run, set up the way PostgreSQL's own harness does.
 //!
 //! Specs show dates, database names and locks, so the expected outputs hold only in a database named
-//! `isolation_regression` with fixed date, time zone, interval and message settings, and with sessions
-//! named `isolation/SPEC/SESSION`. The database is created and dropped by us; a URL that itself names
-//! `isolation_regression` is taken as it is; where one exists already that is not ours, another name is
-//! chosen and the caller told.
+//! `isolation_regression` with fixed date, time zone, interval and message settings, and with sessions named
+//! `isolation/SPEC/SESSION`. The database is created and dropped by us; if the URL itself names `isolation_regression`,
+//! that is used as it is; if one that is not ours already exists, another name is chosen and the caller is told.
 
 use std::time::Duration;
 
@@ -33,12 +32,12 @@ const SETTINGS: [(&str, &str); 5] = [
 /// Settings that only a superuser may change: the harness's servers have them anyway.
 const SUPERUSER_SETTINGS: &str = "SET lc_messages = 'C'; SET deadlock_timeout = '1s'";
 
-/// A database of our own for specs.
+/// Our own database for specs.
 pub struct IsolationDatabase {
     admin: Endpoint,
     database: Endpoint,
     created: bool,
-    /// Something the user should know, for instance that the usual name was taken.
+    /// Something the user should know, for instance that the usual name was in use.
     pub remark: Option<String>,
 }
 
@@ -77,7 +76,7 @@ impl IsolationDatabase {
             reason: format!("CREATE DATABASE: {}", error.message),
         })?;
         let (name, mark) = (&database.database, Mark::next());
-        // Whoever finds the database after we were killed can tell by this whose it was.
+        // If we are killed, this shows whose database it was.
         let comment = format!("COMMENT ON DATABASE {name} IS '{mark}'");
         let _ = execute(&mut session, &comment, HOUSEKEEPING_LIMIT);
         Ok(Self { admin, database, created: true, remark })

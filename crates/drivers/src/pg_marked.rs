@@ -1,8 +1,8 @@
-//! Schemas and databases of ours that are still on a server with the PostgreSQL protocol, and how they go.
+//! Our schemas and databases that are still on a server with the PostgreSQL protocol, and how they are dropped.
 //!
 //! A prepared transaction of a case outlives its session and holds its locks, so a schema in whose tables one holds
-//! locks cannot be dropped. The locks tell which transactions those are; they are ours, because nobody else uses the
-//! schema. Blind spot: schemas in another database than the URL's are not seen.
+//! locks cannot be dropped. The locks show which transactions those are; they are ours, because nothing else uses the
+//! schema. Blind spot: schemas in a database other than the URL's are not seen.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{Session, TargetError, execute};
 /// Longest time for one statement here; dropping a database is slow on CockroachDB.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The names, what they are, and comments where a mark can stand.
+/// The names, what they are, and comments that may contain a mark.
 const POSTGRES: &str = "SELECT 'schema', nspname, '' FROM pg_namespace \
      WHERE nspname LIKE 'anchorite\\_%' UNION ALL \
      SELECT 'database', datname, coalesce(shobj_description(oid, 'pg_database'), '') FROM pg_database \
@@ -68,7 +68,7 @@ pub(crate) fn drop_schema(session: &mut PgSession, name: &str) -> Result<(), DbE
          WHERE p.database = current_database() AND own.pid IS NULL AND l.pid IS NULL \
          AND n.nspname = '{name}'"
     );
-    // Somebody who may not see them can still try to drop the schema.
+    // Without the privilege to see them we can still try to drop the schema.
     for gid in texts(session, &prepared).unwrap_or_default().into_iter().flatten() {
         execute(session, &format!("ROLLBACK PREPARED {gid}"), LIMIT)?;
     }
@@ -80,7 +80,7 @@ pub(crate) fn drop_schema(session: &mut PgSession, name: &str) -> Result<(), DbE
     execute(session, &sql, LIMIT).map(drop)
 }
 
-/// Ends every prepared transaction of the database that the session is in: nobody can drop it before.
+/// Ends every prepared transaction of the session's database, which cannot be dropped before.
 pub(crate) fn roll_back_prepared(session: &mut PgSession) {
     let prepared = "SELECT quote_literal(gid) FROM pg_prepared_xacts \
                     WHERE database = current_database()";

@@ -1,8 +1,8 @@
 //! A [`Session`] on the PostgreSQL protocol, shared by PostgreSQL and CockroachDB.
 //!
-//! Items of the wire are gathered until the server is ready again; then they are one [`Reply`]. An error
-//! inside a transaction aborts it: PostgreSQL answers 25P02 until ROLLBACK, and a COMMIT silently rolls
-//! back, which the command tag tells.
+//! Items of the wire are gathered until the server is ready again; then they are one [`Reply`]. An error inside a
+//! transaction aborts it: PostgreSQL answers 25P02 until ROLLBACK, and a COMMIT silently rolls back, which the command
+//! tag shows.
 
 use std::os::fd::BorrowedFd;
 
@@ -36,7 +36,7 @@ impl PgSession {
         Self { errors: product.descriptor().errors(), ..Self::new(connection) }
     }
 
-    /// Another id than the backend's process id, for servers that identify sessions differently.
+    /// An id other than the backend's process id, for servers that identify sessions differently.
     pub fn identify(&mut self, id: ConnectionId) {
         self.id = id;
     }
@@ -116,7 +116,7 @@ impl Session for PgSession {
                 PgItem::Error(error) => self.error = Some(error),
                 PgItem::Ready(status) => return Some(self.finish(status)),
                 PgItem::Lost(why) => {
-                    // A last word of the server ("terminating connection ...") explains more.
+                    // The server's last message ("terminating connection ...") explains more.
                     let words = self.error.take().map_or(why, |error| error.message);
                     return Some(Err(DbError::connection_lost(words)));
                 }

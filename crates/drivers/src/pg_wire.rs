@@ -1,9 +1,9 @@
 //! A PostgreSQL connection that never waits once it is open.
 //!
-//! The simple query protocol, so that the server sees exactly our text, read message by message:
-//! command tags (a `COMMIT` that answers `ROLLBACK`), the transaction status after each statement, type
-//! ids of columns and NOTICEs in their place all come through, which the ready-made clients hide.
-//! Messages and authentication are the work of the `postgres-protocol` crate; connecting is in `login`.
+//! The simple query protocol, so that the server sees exactly our text, read message by message: command tags (a
+//! `COMMIT` that answers `ROLLBACK`), the transaction status after each statement, type ids of columns and the
+//! positions of NOTICEs are all visible, which ready-made clients hide. Messages and authentication are handled by the
+//! `postgres-protocol` crate; connecting is in `login`.
 //!
 //! Blind spot: `COPY FROM STDIN` is refused, because a case has no data to send.
 
@@ -132,7 +132,7 @@ impl PgConnection {
         self.send_several(&[sql]);
     }
 
-    /// Sends texts one behind the other; each gets its own [`PgItem::Ready`].
+    /// Sends texts one after another; each gets its own [`PgItem::Ready`].
     pub fn send_several(&mut self, texts: &[&str]) {
         let queued = texts.iter().try_for_each(|sql| frontend::query(sql, &mut self.outbox));
         if let Err(error) = queued.and_then(|()| self.flush()) {
@@ -157,16 +157,16 @@ impl PgConnection {
         self.socket.fd()
     }
 
-    /// Asks the server, over a second connection, to give up the running statement.
+    /// Asks the server, over a second connection, to cancel the running statement.
     pub fn cancel(&self) {
         let mut request = BytesMut::new();
         let pid = i32::try_from(self.pid).unwrap_or_default();
         frontend::cancel_request(pid, self.secret, &mut request);
-        // One that cannot be reached for it is noticed by whoever waits for the statement.
+        // If the server cannot be reached, the caller that waits for the statement notices.
         let _ = login::tell_apart(&self.socket, &request);
     }
 
-    /// Whether the server and we agreed on encryption.
+    /// Whether the connection is encrypted.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.socket.is_encrypted()
     }

@@ -1,9 +1,9 @@
 //! PostgreSQL.
 //!
-//! Who waits for whom is asked with `pg_blocking_pids` and, for the waits that it does not know (a
-//! deferrable transaction that waits for a safe snapshot), `pg_isolation_test_session_is_blocked`, the
-//! function that PostgreSQL's own isolationtester uses. Both read the lock tables themselves, so a lock
-//! that was just granted is never shown as waiting, unlike `pg_stat_activity`.
+//! Who waits for whom is queried with `pg_blocking_pids` and, for waits that it does not know (a deferrable transaction
+//! that waits for a safe snapshot), `pg_isolation_test_session_is_blocked`, the function that PostgreSQL's own
+//! isolationtester uses. Both read the lock tables themselves, so a lock that was just granted is never shown as
+//! waiting, unlike `pg_stat_activity`.
 //!
 //! Blind spot: two waiters on one row may overtake each other after a commit; the run records the order
 //! in which they really answered.
@@ -34,7 +34,7 @@ const DEADLOCK_TIMEOUT: &str = "1ms";
 /// How late the server's timer may fire.
 const TIMER_SLACK: Duration = Duration::from_millis(5);
 
-/// Well below the share of a page (8 kB) at which the server begins to tidy it in the middle of a case.
+/// Well below the share of a page (8 kB) at which the server begins to prune it in the middle of a case.
 const WORN_AFTER_BYTES: usize = 5_000;
 
 /// The driver's name in descriptors, and the product that it is written for.
@@ -97,7 +97,7 @@ pub fn dial(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<PgConnec
     PgConnection::open(endpoint, parameters).map_err(|refusal| refusal.at(endpoint))
 }
 
-/// What the server says about itself, to those who may know.
+/// What the server says about itself, given the privileges.
 fn introduce(connection: PgConnection) -> Option<Card> {
     let mut session = PgSession::new(connection);
     let question = "SELECT current_setting('port'), current_setting('unix_socket_directories'), \
@@ -123,7 +123,7 @@ impl Target for Postgres {
     }
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
-        // A connection that is given up in the middle of this would leave a schema behind.
+        // A connection that is abandoned in the middle of this would leave a schema behind.
         let _unheeded = heed(None);
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
         let name = Mark::next().to_string();
@@ -285,19 +285,19 @@ pub struct PgWatcher {
     session: PgSession,
     target: String,
     deadlock_check: Duration,
-    /// The question is planned once: that costs more than the answer.
+    /// The query is planned once: that costs more than running it.
     is_prepared: bool,
 }
 
 impl PgWatcher {
-    /// Asks over this connection, which others may use for anything between two questions.
+    /// Asks over this connection, which may be used for other work in between.
     pub fn over(connection: PgConnection, target: &str) -> Self {
         let session = PgSession::new(connection);
         let target = target.to_owned();
         Self { session, target, deadlock_check: Duration::ZERO, is_prepared: false }
     }
 
-    /// The connection, for other work between two questions.
+    /// The connection, for other work in between.
     pub fn connection(&mut self) -> &mut PgConnection {
         self.session.connection()
     }
@@ -327,7 +327,7 @@ impl Watcher for PgWatcher {
             WAITS.replace("$1", &all).replace("$2", &outstanding)
         };
         let waits = waits_of(&self.ask(&question)?);
-        // The functions look one after the other: a wait that began between two of them has no blockers yet.
+        // The functions run one after the other: a wait that began between two of them has no blockers yet.
         if waits.iter().any(|wait| wait.blockers.as_ref().is_some_and(Vec::is_empty)) {
             return Ok(waits_of(&self.ask(&question)?));
         }

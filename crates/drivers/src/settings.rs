@@ -1,9 +1,9 @@
-//! The settings of a server that have to do with isolation, for the record of a run.
+//! The settings of a server that concern isolation, for the record of a run.
 //!
-//! Idea: whoever reads a report asks first what the server was set to. A short list per product, read by a session
-//! of the case after its level was set, so that what we set ourselves (the limit on waits) is told as it is.
-//! Assumption: reading settings changes nothing. Blind spot: a setting that is not on the list, and a server that
-//! refuses the question; a run is then recorded without.
+//! Idea: readers of a report first ask how the server was configured. A short list per product, read by a session of
+//! the case after its level was set, so that what we set ourselves (the limit on waits) is included. Assumption:
+//! reading settings changes nothing. Blind spot: a setting that is not on the list, and a server that refuses the
+//! query; the run is then recorded without settings.
 
 use std::time::Duration;
 

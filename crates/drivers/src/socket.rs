@@ -1,11 +1,10 @@
 //! A connection to a server that never waits for answers: over TCP, or through the server's Unix socket.
 //!
-//! Idea: a server on this machine is spoken to through its Unix socket where it has one, which takes about half
-//! the processor time of TCP on loopback; with thousands of tiny statements per second that is felt. Which
-//! socket it is, the server itself tells (the product's file asks, and makes sure that the same server answers
-//! there). Assumption: a socket's path does not change while a target is open; where nothing answers on it any
-//! more, TCP is used. What goes over TCP can be encrypted ([`Socket::encrypt`]), at the moment that the product's
-//! protocol has for it.
+//! Idea: a server on this machine is reached through its Unix socket if it has one, which takes about half the
+//! processor time of TCP on loopback; with thousands of tiny statements per second that matters. The server itself
+//! reports its socket (the product's file asks, and makes sure that the same server answers there). Assumption: a
+//! socket's path does not change while a target is open; if nothing answers on it any more, TCP is used. What goes over
+//! TCP can be encrypted ([`Socket::encrypt`]), at the moment that the product's protocol has for it.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -74,7 +73,7 @@ impl Socket {
             }
             Peer::Tcp(address) => {
                 let stream = TcpStream::connect_timeout(address, limit)?;
-                // A statement is one small packet and its answer is awaited: gathering gains nothing.
+                // A statement is one small packet and its answer is awaited: delaying it gains nothing.
                 stream.set_nodelay(true)?;
                 stream.set_nonblocking(true)?;
                 Stream::Tcp(stream)
@@ -108,12 +107,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Whether what is sent can be read by nobody underway.
+    /// Whether what is sent cannot be read on the way.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.encryption.is_some()
     }
 
-    /// Whether it stays on this machine, so that a password cannot be read underway.
+    /// Whether it stays on this machine, so that a password cannot be read on the way.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.stream, Stream::Unix(..))
     }
@@ -142,7 +141,7 @@ impl Socket {
         }
     }
 
-    /// Sends all; waits only for room in the socket's buffer.
+    /// Sends everything; waits only for space in the socket's buffer.
     pub(crate) fn send(&mut self, mut rest: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + WRITE_LIMIT;
         if let Some(encryption) = &mut self.encryption {
@@ -204,15 +203,15 @@ pub(crate) struct Card {
     pub identity: String,
 }
 
-/// The endpoint with the server's Unix socket, if it is on this machine, listens on the very port (nothing is
-/// in between), and introduces itself as the same server there. `card` is what it says on the way that is known.
+/// The endpoint with the server's Unix socket, if it is on this machine, listens on this port itself (nothing is in
+/// between), and identifies itself there as the same server. `card` is its identity on the existing connection.
 pub(crate) fn come_closer(
     endpoint: &Endpoint,
     port: u16,
     card: impl FnOnce() -> Option<Card>,
     introduce: impl Fn(&Endpoint) -> Option<Card>,
 ) -> Endpoint {
-    // Whoever is elsewhere is not asked, and a user who wants encryption has reasons.
+    // A server elsewhere is not asked, and a user who wants encryption has reasons.
     let may_come = endpoint.is_loopback() && !endpoint.tls.is_demanded();
     let card = if may_come { card() } else { None };
     let nearer = card.filter(|card| card.port == port).and_then(|card| {

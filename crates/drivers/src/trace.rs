@@ -1,8 +1,8 @@
 //! What a server on this machine leaves of its Unix socket when it ends.
 //!
-//! Idea: a server that is shut down takes its socket away; one that is killed or crashes leaves it. So whoever has
-//! known the socket can tell the two apart, even of a server that says nothing to its clients.
-//! Blind spot: a server that was started again before anybody looked has made another one.
+//! Idea: a server that is shut down removes its socket; one that is killed or crashes leaves it. So if the socket was
+//! known, the two can be distinguished, even for a server that tells its clients nothing. Blind spot: a server that was
+//! restarted before anyone looked has created another one.
 
 use std::fs;
 use std::io;
@@ -14,17 +14,17 @@ use crate::endpoint::Endpoint;
 /// What is left of the Unix socket of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace {
-    /// It is gone: an orderly end takes it away.
+    /// It is gone: an orderly shutdown removes it.
     Removed,
-    /// The same as ever: whoever made it is still there, or ended without tidying up.
+    /// Unchanged: its server is still there, or ended without cleaning up.
     Left,
 }
 
-/// A server's Unix socket as it was when the server was met.
+/// A server's Unix socket as it was when we connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SocketFile {
     path: PathBuf,
-    /// Device, number, and when it was last changed: numbers are given out again.
+    /// Device, number, and when it was last changed: numbers are reused.
     identity: (u64, u64, i64, i64),
 }
 
@@ -34,7 +34,7 @@ impl SocketFile {
         Some(Self { identity: identity(&path).ok()?, path })
     }
 
-    /// What is left of it; `None` where another one has taken its place.
+    /// What is left of it; `None` if another one has replaced it.
     pub(crate) fn trace(&self) -> Option<Trace> {
         match identity(&self.path) {
             Ok(now) => (now == self.identity).then_some(Trace::Left),

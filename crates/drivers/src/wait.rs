@@ -1,7 +1,7 @@
 //! Waiting for answers with a limit: the one place where this crate waits.
 //!
-//! Every wait also ends when somebody interrupts the command. Who runs cases says which flag to heed ([`heed`]), once
-//! for all that its thread does; whoever tidies up heeds none. A statement that is interrupted is cancelled.
+//! Every wait also ends when the command is interrupted. Code that runs cases sets the flag to heed ([`heed`]), once
+//! for everything its thread does; code that cleans up heeds none. A statement that is interrupted is cancelled.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -29,14 +29,14 @@ thread_local! {
     static HEEDED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// The waits of this thread end when the flag is raised, until the guard is dropped. `None`: they only end by their
-/// limits, for who tidies up after an interrupt.
+/// The waits of this thread end when the flag is set, until the guard is dropped. `None`: they end only by their
+/// limits, for cleaning up after an interrupt.
 #[must_use = "the flag is heeded until the guard is dropped"]
 pub fn heed(interrupt: Option<&Arc<AtomicBool>>) -> Heeding {
     Heeding { before: HEEDED.replace(interrupt.cloned()), of_this_thread: PhantomData }
 }
 
-/// While it lives a flag is heeded; afterwards the one before.
+/// While it exists a flag is heeded; afterwards the previous one.
 #[derive(Debug)]
 pub struct Heeding {
     before: Option<Arc<AtomicBool>>,
@@ -49,16 +49,16 @@ impl Drop for Heeding {
     }
 }
 
-/// Whether the flag that this thread heeds is raised.
+/// Whether the flag that this thread heeds is set.
 pub(crate) fn is_interrupted() -> bool {
     HEEDED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
-/// What a wait that was interrupted ends with, in words.
+/// The message of an interrupted wait.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
-/// Waits until one of the descriptors is readable, the time is over, or somebody interrupts. A signal may end it
-/// early: the caller polls and looks at its own conditions anyway.
+/// Waits until one of the descriptors is readable, the time is over, or the command is interrupted. A signal may end it
+/// early: the caller polls and checks its own conditions anyway.
 pub fn wait_readable(fds: &[BorrowedFd<'_>], limit: Duration) {
     let mut polled: Vec<PollFd<'_>> =
         fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
@@ -73,8 +73,8 @@ pub fn wait_readable(fds: &[BorrowedFd<'_>], limit: Duration) {
     }
 }
 
-/// Waits until somebody interrupts, or the time is over: between two attempts at something that does not say by itself
-/// when it is ready.
+/// Waits until the command is interrupted, or the time is over: between two attempts at something that does not say by
+/// itself when it is ready.
 pub fn wait_for_interrupt(limit: Duration) {
     wait_readable(&[], limit);
 }
@@ -112,7 +112,7 @@ pub fn await_answer(session: &mut dyn Session, sql: &str, limit: Duration) -> Re
     }
 }
 
-/// Cancels a statement that nobody wants to wait for any more, so that it is not in the way of tidying up.
+/// Cancels a statement that is no longer wanted, so that it does not hinder cleaning up.
 fn last_words(session: &mut dyn Session) -> Reply {
     let _unheeded = heed(None);
     session.cancel();
@@ -130,8 +130,8 @@ fn last_words(session: &mut dyn Session) -> Reply {
     Err(DbError { code: "anchorite".to_owned(), message, ..DbError::default() })
 }
 
-/// Executes statements of our own, in one round trip where the session can, and up to the first error.
-/// The answer has the result sets of all of them.
+/// Executes our own statements, in one round trip if the session can, and up to the first error. The answer has the
+/// result sets of all of them.
 pub fn execute_all(session: &mut dyn Session, statements: &[&str], limit: Duration) -> Reply {
     if session.takes_several() {
         // A statement may end with a comment to the end of the line.

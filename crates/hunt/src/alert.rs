@@ -1,13 +1,13 @@
 //! A runner for which a lost connection is an error and not a result.
 //!
-//! Idea: a run in which a connection was lost says nothing about isolation, nor about what a target understands.
-//! Whoever asks many runs one question (does it show again? is this accepted?) must not take such a run for an answer.
+//! Idea: a run in which a connection was lost proves nothing about isolation, nor about what a target understands. Code
+//! that asks one question of many runs (does it recur? is this accepted?) must not take such a run for an answer.
 
 use anchorite_drivers::TargetError;
 use anchorite_model::{Case, Ending, ErrorClass, Level, Outcome, Run, RunError, Runner};
 use anchorite_stage::StageError;
 
-/// Passes cases on, and speaks up when a connection was lost.
+/// Passes cases on, and returns an error when a connection was lost.
 pub struct Alert<'a> {
     /// Who runs them.
     pub runner: &'a mut dyn Runner,
@@ -69,7 +69,7 @@ impl Alert<'_> {
     }
 }
 
-/// What was said wherever a run lost a connection; empty if it lost none.
+/// The messages of all lost connections of a run; empty if none was lost.
 pub fn lost_in(run: &Run) -> Vec<String> {
     let of_the_end = match &run.ending {
         Ending::TargetLost(words) => Some(words.clone()),

@@ -1,12 +1,12 @@
-//! A server that went away, as a record and perhaps as a finding.
+//! A server that went away, as a record and possibly a finding.
 //!
-//! Idea: the oracle is simple: a server does not end because of SQL. What distinguishes one crash from
-//! another is what the server said last, so the fingerprint is made of that line without its numbers and
-//! addresses; a server that ended without a word has one fingerprint per product. One that was stopped from outside
-//! is written down, and is no finding.
+//! Idea: the oracle is simple: SQL must not end a server. What distinguishes one crash from another is the last message
+//! of the server, so the fingerprint is made from that line without its numbers and addresses; a server that ended
+//! without a message has one fingerprint per product. One that was stopped from outside is recorded, but is not a
+//! finding.
 //!
-//! Several cases were running. The finding's case is the one that crashed the server again when it was run alone;
-//! where none did, or none could be tried, it is the one that noticed first, and the finding says so.
+//! Several cases were running. The finding's case is the one that crashed the server again when it was run alone; if
+//! none did, or none could be tried, it is the one that noticed first, and the finding says so.
 
 use std::time::UNIX_EPOCH;
 
@@ -37,9 +37,9 @@ pub struct Noticed {
     pub seed: u64,
     /// How it was noticed, in words.
     pub how: String,
-    /// What was running on the server; the one that noticed stands first.
+    /// What was running on the server, starting with the case that noticed.
     pub running: Vec<RunningCase>,
-    /// The last run of each, as far as it came, where there is one.
+    /// The last run of each, as far as it got, if there is one.
     pub runs: Vec<Option<Run>>,
 }
 
@@ -66,7 +66,7 @@ impl Noticed {
         (crash, finding)
     }
 
-    /// What came of trying which case it was, in a sentence.
+    /// The result of trying to find the case, in a sentence.
     fn tried(&self, retrial: Retrial) -> String {
         let running = match self.running.len() {
             1 => "1 case was running".to_owned(),
@@ -143,7 +143,7 @@ fn fingerprint(target: &TargetInfo, reason: &str) -> String {
     format!("crash-{:012x}", hash.finish() >> 16)
 }
 
-/// A run of which nothing is left but the schedule.
+/// A run of which only the schedule is left.
 fn unrun(case: Case, target: TargetInfo, level: Option<Level>, why: &str) -> Run {
     let reason = "what became of it is not known: the server went away".to_owned();
     let event = |(i, step): (usize, &anchorite_model::Step)| Event {

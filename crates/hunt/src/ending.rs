@@ -1,14 +1,14 @@
-//! Why a server ended: by itself, or because somebody stopped it?
+//! Why a server ended: by itself, or because it was stopped?
 //!
-//! Idea: a server does not end because of SQL, so one that ended by itself is a finding. One that was stopped from
-//! outside is not: a scheduler ends the whole job with SIGTERM, the kernel's out-of-memory killer sends SIGKILL, an
-//! administrator shuts a server down. What can be known is judged in this order: what the log says last (an assertion
-//! is a crash however the process ended), how the process ended, what the server told its clients, and whether it took
-//! its Unix socket away, which only an orderly end does. Where nothing of that is known, and the product says
-//! nothing to its clients when it is shut down (MariaDB, TiDB), nothing is claimed.
+//! Idea: SQL must not end a server, so one that ended by itself is a finding. One that was stopped from outside is not:
+//! a scheduler ends the whole job with SIGTERM, the kernel's out-of-memory killer sends SIGKILL, an administrator shuts
+//! a server down. The evidence is considered in this order: the end of the log (an assertion is a crash however the
+//! process ended), how the process ended, what the server told its clients, and whether it removed its Unix socket,
+//! which only an orderly shutdown does. If none of this is known, and the product tells its clients nothing when it is
+//! shut down (MariaDB, TiDB), nothing is claimed.
 //!
-//! Blind spots: a server of somebody else that is killed with SIGKILL looks like one that crashed. A server that runs
-//! out of memory because of SQL is taken for one that was stopped.
+//! Blind spots: an external server that is killed with SIGKILL looks as if it had crashed. A server that runs out of
+//! memory because of SQL looks as if it had been stopped.
 
 use anchorite_drivers::Trace;
 use anchorite_model::TargetInfo;
@@ -20,18 +20,18 @@ pub enum End {
     Code(i32),
     /// By a signal.
     Signal(i32),
-    /// We cannot know: a container, for instance.
+    /// Unknown: a container, for instance.
     Unknown,
 }
 
 /// What kind of end it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// By itself: a finding.
+    /// By itself: this is a finding.
     Crash,
-    /// From outside: no finding.
+    /// From outside: not a finding.
     Stopped,
-    /// It cannot be known from here: no finding.
+    /// Unknown: not a finding.
     Unknown,
 }
 
@@ -40,11 +40,11 @@ pub enum Sort {
 pub struct Cause {
     /// What kind of end it was.
     pub sort: Sort,
-    /// In words: the telling line of its log, or how it ended.
+    /// In words: the decisive line of its log, or how it ended.
     pub words: String,
 }
 
-/// Words in a log line that tell why a server ended, the more telling ones first.
+/// Words in a log line that say why a server ended, most specific first.
 const TELLING: [&str; 9] = [
     "assertion",
     "addresssanitizer",
@@ -57,7 +57,7 @@ const TELLING: [&str; 9] = [
     "segmentation",
 ];
 
-/// Log lines with these words tell of somebody who sent a signal.
+/// Log lines with these words mean that someone sent a signal.
 const KILLED: [&str; 3] =
     ["terminated by signal 9:", "terminated by signal 15:", "terminated by signal 2:"];
 
@@ -90,7 +90,7 @@ const SIGNAL_NAMES: [(i32, &str); 11] = [
     (15, "SIGTERM"),
 ];
 
-/// All that is known about an end.
+/// Everything that is known about the end of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Clues<'a> {
     /// How the process ended; `None`: it did not, or it is not ours.
@@ -101,7 +101,7 @@ pub struct Clues<'a> {
     pub signs: &'a [String],
     /// What is left of its Unix socket, where it had one on this machine.
     pub trace: Option<Trace>,
-    /// Whether such a server tells its clients that it is shut down.
+    /// Whether such a server tells its clients when it is shut down.
     pub announces: bool,
 }
 
@@ -129,7 +129,7 @@ impl Clues<'_> {
         }
     }
 
-    /// Where neither process nor log can be looked at.
+    /// If neither the process nor the log is accessible.
     fn cause_by_hearsay(&self) -> Cause {
         let sign = |words: &[&str]| self.signs.iter().find(|sign| has(sign, words)).cloned();
         let told = |sort, words: &str| Cause { sort, words: words.to_owned() };
@@ -158,7 +158,7 @@ fn stopped(how: &str) -> Cause {
 }
 
 /// Whether such a server tells its clients when it is shut down. Measured: PostgreSQL 15 and MySQL 9.7 do, MariaDB
-/// 10.11 closes the connections without a word. MySQL: since 8.0.24, by its release notes.
+/// 10.11 closes the connections silently. MySQL: since 8.0.24, by its release notes.
 pub fn announces_shutdown(target: &TargetInfo) -> bool {
     let numbers = |text: &str| -> Vec<u32> {
         let numbers = text.split(|c: char| !c.is_ascii_digit());
@@ -173,12 +173,12 @@ pub(crate) fn says_crash(signs: &[String]) -> bool {
     signs.iter().any(|sign| has(sign, &CRASHED))
 }
 
-/// Whether a log tells that the server, or a part of it, has ended.
+/// Whether a log says that the server, or a part of it, has ended.
 pub(crate) fn tells_end(log: &str) -> bool {
     telling_line(log).is_some() || log.lines().any(|line| has(line, &KILLED))
 }
 
-/// The line of a log that tells best why a server crashed.
+/// The line of a log that best explains why a server crashed.
 pub(crate) fn telling_line(log: &str) -> Option<String> {
     TELLING.iter().find_map(|telling| {
         let is_telling = |line: &&str| has(line, &[telling]) && !has(line, &KILLED);

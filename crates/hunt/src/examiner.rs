@@ -1,4 +1,4 @@
-//! One case before all oracles.
+//! One case, judged by all oracles.
 //!
 //! A case is run once, and every oracle judges that run. An oracle that prepares runs of its own
 //! ([`Oracle::prepare`]) gets them beside it; they are made where the run was made,
@@ -12,7 +12,7 @@ use anchorite_model::{
 };
 use anchorite_stage::StageError;
 
-/// Who judges, by which promises.
+/// Which oracles judge, by which promises.
 #[derive(Debug, Clone, Copy)]
 pub struct Examiner<'a> {
     /// What the target promises.

@@ -1,13 +1,13 @@
-//! From a suspicion to a finding: confirmed, reduced, contrasted, named.
+//! From a suspect to a finding: confirmed, reduced, contrasted, named.
 //!
-//! Idea: run it again on fresh tables, as often as asked. Make it smaller with a fast runner, asking only whether
-//! the same oracle still finds the same thing. Confirm what is left on fresh tables again, so that nothing is
-//! told that was not just executed there. If it does not show there, the fast runner's leftovers had a part in it:
+//! Idea: run it again on fresh tables, as many times as requested. Make it smaller with a fast runner, asking only
+//! whether the same oracle still finds the same thing. Confirm what is left on fresh tables again, so that nothing is
+//! reported that was not just executed there. If it does not show there, the fast runner's leftovers contributed to it:
 //! then the reduction is repeated on fresh tables.
 //!
 //! Assumption: the same oracle, anomaly and exception mean the same finding. Blind spot: two causes under one
 //! signature; the smaller one wins. A candidate that fails with errors of no class (syntax, unknown column) more often
-//! than the original is never taken, so that a reduction does not slip into nonsense.
+//! than the original is never taken, so that a reduction does not drift into nonsense.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ use crate::{Examined, Examiner};
 pub struct Suspicion<'a> {
     /// The case.
     pub case: &'a Case,
-    /// The level of all sessions, where it is not the case's own.
+    /// The level of all sessions, if it is not the case's own.
     pub level: Option<Level>,
     /// What it showed; `None` = whatever it shows first.
     pub signature: Option<Signature>,
@@ -59,11 +59,11 @@ impl Suspicion<'_> {
 pub struct Effort {
     /// How many times it must show again, before the reduction and after it.
     pub confirmations: u32,
-    /// So many questions the reduction may ask.
+    /// The most questions that the reduction may ask.
     pub questions: usize,
-    /// So long the reduction may take.
+    /// The longest time that the reduction may take.
     pub time: Duration,
-    /// So many contrasts are told at most.
+    /// The most contrasts that are reported.
     pub contrasts: usize,
 }
 
@@ -76,27 +76,27 @@ impl Default for Effort {
 /// What became of a suspect.
 #[derive(Debug, Clone)]
 pub enum Investigation {
-    /// It comes out every time.
+    /// It recurs every time.
     Confirmed {
         /// What a user gets.
         finding: Box<Finding>,
         /// Its shape, for people.
         shape: Shape,
-        /// So many questions the reduction asked.
+        /// The number of questions that the reduction asked.
         questions: usize,
-        /// Whether the reduction came to its end.
+        /// Whether the reduction was completed.
         complete: bool,
     },
-    /// It comes out sometimes.
+    /// It recurs sometimes.
     Flaky(Confirmed),
-    /// It did not come out again.
+    /// It did not recur.
     NotShownAgain {
-        /// So often it was run.
+        /// The number of runs.
         runs: u32,
     },
 }
 
-/// Confirms, reduces and names a suspect. `fast` is for the many runs of the reduction, `fresh` for what is told.
+/// Confirms, reduces and names a suspect. `fast` is for the many runs of the reduction, `fresh` for what is reported.
 pub fn investigate(
     examiner: &Examiner<'_>,
     fast: &mut dyn Runner,
@@ -143,8 +143,8 @@ pub fn investigate(
     Ok(Investigation::Confirmed { finding: Box::new(finding), shape, questions, complete })
 }
 
-/// Runs a case as often as asked. What it shows first is what is wanted, if nothing was yet. The last run
-/// that showed it comes along.
+/// Runs a case as many times as requested. If no signature is given, the first one shown is used. Also returns the last
+/// run that showed it.
 fn confirm(
     examiner: &Examiner<'_>,
     fresh: &mut dyn Runner,
@@ -189,7 +189,7 @@ fn said_by_another(tried: &Examined, wanted: &Signature) -> Option<Signature> {
     tried.signatures.iter().find(is_same).cloned()
 }
 
-/// How many statements failed for no reason that has to do with transactions.
+/// How many statements failed for reasons unrelated to transactions.
 fn nonsense(run: &Run) -> usize {
     let failures = run.events.iter().filter(
         |event| matches!(&event.outcome, Outcome::Error(error) if error.class == ErrorClass::Other),
@@ -211,7 +211,7 @@ impl Question<'_> {
     fn ask(&self, runner: &mut dyn Runner, case: &Case) -> Result<bool, StageError> {
         match self.by_it.examine(runner, case, self.level) {
             Ok(tried) => Ok(nonsense(&tried.run) <= self.nonsense && shows(&tried, &self.wanted)),
-            // A setup that does not work is an answer: not this way.
+            // A setup that does not work means no.
             Err(StageError::Setup { .. }) => Ok(false),
             Err(error) => Err(error),
         }

@@ -6,7 +6,7 @@
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Hashes a sequence of texts; their borders count.
+/// Hashes a sequence of texts; their boundaries count.
 #[derive(Debug, Clone)]
 pub struct Fnv(u64);
 
@@ -19,7 +19,7 @@ impl Default for Fnv {
 impl Fnv {
     /// Adds a text.
     pub fn add(&mut self, bytes: &[u8]) {
-        // No text contains this byte, so two texts never read as one.
+        // No text contains this byte, so two texts never hash like one.
         for byte in bytes.iter().chain(&[0xff]) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(PRIME);
         }

@@ -1,15 +1,15 @@
 //! What a target rejects, learnt by trying.
 //!
-//! Idea: every option of the generator's grammar has a probe of a few statements. A probe in which a statement
-//! fails with an error of no class (syntax, unknown type, not supported) means that the target lacks the option; a
-//! constraint or a lock only means that the statement was understood.
+//! Idea: every option of the generator's grammar has a probe of a few statements. A probe in which a statement fails
+//! with an error of no class (syntax, unknown type, not supported) means that the target lacks the option; an error
+//! about a constraint or a lock only means that the statement was understood.
 //!
-//! A lost connection says nothing about an option. Such a probe is run once more; if the connection is lost again
-//! although the server answers, the option is left out, and nobody should remember that for longer than needed.
+//! A lost connection proves nothing about an option. Such a probe is run once more; if the connection is lost again
+//! although the server answers, the option is left out, and that is not remembered for longer than needed.
 //!
-//! Nor does an account that may not: what is forbidden to it is left out, and not remembered either.
+//! Nor does a missing privilege: what the account may not do is left out, and that is not remembered either.
 //!
-//! Blind spot: an option that is accepted and ignored (CHECK in old MySQL) counts as there.
+//! Blind spot: an option that is accepted but ignored (CHECK in old MySQL) counts as available.
 
 use anchorite_generate::{Feature, Support, learn as support_of, probe_cases};
 use anchorite_model::{Case, Ending, ErrorClass, Outcome, Product, Run};
@@ -37,7 +37,7 @@ enum Said {
     Lost,
 }
 
-/// Runs the probes of all options and tells which ones the target rejects.
+/// Runs the probes of all options and returns which ones the target rejects.
 pub fn learn(runner: &mut dyn Runner, product: Product) -> Result<Learnt, StageError> {
     let mut outcomes: Vec<(&Feature, bool)> = Vec::new();
     let (mut unsure, mut forbidden) = (Vec::new(), Vec::new());

@@ -1,10 +1,10 @@
-//! The loop that ties the stages together.
+//! The loop that connects generating, running, judging and reporting.
 //!
-//! * [`alert`]: a run that lost a connection is no answer.
+//! * [`alert`]: a run that lost a connection is an error.
 //! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named; `naming`: by which names.
 //! * [`mod@learn`]: what a target rejects, so that the generator leaves it out.
 //! * [`selftest`]: faults are planted, and the oracles have to find them.
-//! * [`examiner`]: one case is run once and judged by every oracle that was asked for.
+//! * [`examiner`]: one case is run once and judged by every requested oracle.
 //! * [`campaign`]: many cases on many workers, until a budget is used up.
 //! * [`plan`]: which cases run where, in which order; [`tally`]: what is counted.
 //! * [`supervisor`]: targets that go away and come back; [`ending`]: why they did; [`retrial`]: which case it was;
@@ -34,10 +34,10 @@ pub use selftest::SelfTest;
 pub use supervisor::{ServerControl, Supervisor};
 pub use tally::Tally;
 
-/// Most of a worker's time is waiting: for locks that are being asked about, and for answers.
+/// A worker spends most of its time waiting: for answers to statements and to questions about locks.
 const WORKERS_PER_PROCESSOR: usize = 3;
 
-/// As many workers as a hunt has if nobody says anything.
+/// The default number of workers of a hunt.
 pub fn usual_workers() -> usize {
     WORKERS_PER_PROCESSOR * processors()
 }

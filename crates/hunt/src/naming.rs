@@ -1,13 +1,14 @@
-//! What a finding is called: its fingerprint, the oracles that see it, the names that others would give it, and the
-//! known issue that it is.
+//! The names of a finding: its fingerprint, the oracles that see it, the fingerprints that others would give it, and
+//! its known issue, if any.
 //!
-//! Idea: several oracles may see one cause. Each names what it sees by its own fingerprint, so a finding also lists
-//! what the others call the same reduced run, and what the fingerprint is apart from the oracle and its word for the
-//! anomaly. A later finding of another oracle that shares one of these names is a hit, and its oracle one more
-//! witness ([`anchorite_model::Finding::explains`]).
+//! Idea: several oracles may see one cause. Each gives what it sees its own fingerprint, so a finding also lists what
+//! the others call the same reduced run, and its fingerprint without the oracle and its word for the anomaly. A later
+//! finding of another oracle that shares one of these names is a hit, and its oracle one more witness
+//! ([`anchorite_model::Finding::explains`]).
 //!
-//! Assumption: a reduced case is small enough to have one cause, so who calls its run a violation means the same.
-//! Blind spot: two causes with one shape at one level that different oracles see; the first one found has the name.
+//! Assumption: a reduced case is small enough to have one cause, so all oracles that call its run a violation mean the
+//! same. Blind spot: two causes with one shape at one level that different oracles see; the first one found gets the
+//! name.
 
 use anchorite_judge::{level_of, oracles};
 use anchorite_model::{Level, Run, Signature};
@@ -20,18 +21,18 @@ use crate::{Examined, Examiner};
 pub(crate) struct Naming {
     /// Its own.
     pub fingerprint: String,
-    /// What it is made of.
+    /// Its shape.
     pub shape: Shape,
     /// The oracles that see it, its own first.
     pub witnesses: Vec<String>,
     /// What other oracles would call it.
     pub alike: Vec<String>,
-    /// The known issue that it is, by the name that one of them gives it.
+    /// The known issue that it is, according to one of its names.
     pub known: Option<String>,
 }
 
 impl Naming {
-    /// Names what an oracle wants to have seen in a run.
+    /// Names what an oracle has seen in a run.
     pub(crate) fn new(
         examiner: &Examiner<'_>,
         tried: &Examined,
@@ -52,7 +53,7 @@ impl Naming {
     }
 }
 
-/// What names are made of, apart from who gives them.
+/// What names are made from, apart from the oracle.
 struct By<'a> {
     examiner: &'a Examiner<'a>,
     run: &'a Run,
@@ -76,19 +77,19 @@ impl By<'_> {
         (fingerprint, shape, known)
     }
 
-    /// The name without the oracle. Reads count, so that oracles that look at them and others can be compared.
+    /// The name without the oracle. Reads count, so that oracles that judge them can be compared with others.
     fn cause(&self, signature: &Signature) -> String {
         cause(&Shape::of(self.run, true), signature.exception.as_deref(), self.plain_level())
     }
 
-    /// Two names of one level do not make two findings of one cause.
+    /// Two names of one level do not make two findings with one cause.
     fn plain_level(&self) -> Option<Level> {
         let level = self.level?;
         let said = self.examiner.claims.level(level).and_then(|said| said.same_as);
         Some(said.unwrap_or(level))
     }
 
-    /// Whether reads without locks may have a part in it: they are compared, or begin a snapshot.
+    /// Whether reads without locks may contribute to it: they are compared, or begin a snapshot.
     fn with_reads(&self, signature: &Signature) -> bool {
         let compares_reads = |level: Level| {
             let (claims, target) = (self.examiner.claims, &self.run.target);

@@ -17,7 +17,7 @@ pub struct Unit {
     pub numbers: Range<u64>,
 }
 
-/// Hands out units, each once.
+/// Distributes units, each once.
 #[derive(Debug, Clone)]
 pub struct Plan {
     block: u64,
@@ -28,8 +28,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan for so many places. The total number of cases, if there is one, is shared out evenly. What is
-    /// done already is left out.
+    /// A plan for this many places. The total number of cases, if there is one, is distributed evenly. What is already
+    /// done is left out.
     pub fn new(block: u64, cases: Option<u64>, done: Vec<Ranges>) -> Self {
         let places = done.len() as u64;
         let limit = |place: u64| match cases {

@@ -1,10 +1,10 @@
-//! Which of several cases was it that crashed a server?
+//! Which of several cases crashed a server?
 //!
-//! Idea: when a server of our own crashes, a case was running on every worker. Each of them is run again, alone, on the
-//! server that was started in place of the old one, before anybody else uses it. The first that makes it crash again is
-//! the one, and is repeated to see how often it does. Where none does, nobody is accused.
+//! Idea: when one of our own servers crashes, a case was running on every worker. Each of them is run again, alone, on
+//! the restarted server, before anything else uses it. The first that makes it crash again is the cause, and is
+//! repeated to see how often it does. If none does, no case is blamed.
 //!
-//! Blind spot: a crash that needs two cases at once, or what many cases before have left.
+//! Blind spot: a crash that needs two cases at once, or the effects of many earlier cases.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use anchorite_drivers::Target;
 use crate::ending::telling_line;
 use crate::server_control::{DYING, ServerControl, Wait};
 
-/// A case that crashed the server again is run this often in all.
+/// A case that crashed the server again is run this many times in total.
 const RUNS: u32 = 3;
 /// No further case is tried after this time: the hunt stands still meanwhile.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -27,33 +27,33 @@ pub trait Candidates {
     /// Runs one of them, alone; whether the target was lost meanwhile.
     fn run(&mut self, n: usize, target: &dyn Target) -> bool;
 
-    /// This one it was; told before anybody else goes on.
+    /// Called with the case that did it, before anything else continues.
     fn convict(&mut self, n: usize);
 }
 
-/// What came of running them again.
+/// The result of running them again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retrial {
     /// They were not run: the server is not ours, or was stopped from outside.
     NotTried,
     /// None of those that were run did it again.
     NoneAgain {
-        /// So many were run, once each.
+        /// The number of cases, run once each.
         tried: usize,
     },
     /// This one did.
     Again {
         /// Which.
         n: usize,
-        /// So many times it crashed the server.
+        /// The number of times it crashed the server.
         shown: u32,
-        /// So many times it was run.
+        /// The number of runs.
         runs: u32,
     },
 }
 
 impl Retrial {
-    /// Runs them one by one on a server that nobody else uses; `target` is in the end the one to go on with.
+    /// Runs them one by one on a server that nothing else uses; afterwards `target` is the one to continue with.
     pub(crate) fn of(
         candidates: &mut dyn Candidates,
         server_control: &mut dyn ServerControl,
@@ -100,7 +100,7 @@ fn crashes(
     if server_control.ended_within(DYING).is_none() && !says_so(server_control) {
         return false;
     }
-    // A server that cannot be started is found out about by whoever uses it next.
+    // A server that cannot be started is noticed by the next user.
     if let Ok(fresh) = server_control.restart() {
         *target = fresh;
     }

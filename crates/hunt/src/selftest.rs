@@ -1,10 +1,10 @@
-//! Would we notice? Faults are planted on purpose, and the oracles have to find them.
+//! Would we notice a fault? Faults are planted, and the oracles have to find them.
 //!
-//! Idea: each case is run honestly once, and judged: whatever an oracle complains about there is a false alarm (or
-//! a real bug of the server: known issues are counted apart). Then each sabotage has its turn on a wrapper around
-//! the same target: where it changed an answer or the final state, compared with the honest run, a fault is
-//! *planted*; where the oracle calls the sabotaged run a violation, it is *found*. Allowed and undecided are
-//! misses. Rehearsals are serial, where the saboteur never acts, so they run on the bare target.
+//! Idea: each case is run honestly once, and judged: any violation there is a false alarm (or a real server bug: known
+//! issues are counted separately). Then each sabotage acts in a wrapper around the same target: where it changed an
+//! answer or the final state, compared with the honest run, a fault is *planted*; where the oracle calls the sabotaged
+//! run a violation, it is *found*. Allowed and undecided are misses. Rehearsals are serial, where the sabotage never
+//! acts, so they run on the bare target.
 //!
 //! Assumption: a run repeats. A difference counts only if the sabotage acted in that run.
 //! Blind spot: faults that are not in the list.
@@ -32,13 +32,13 @@ pub struct SelfTest<'a> {
     pub target: &'a dyn Target,
     /// The level of all sessions; `None` = the target's default.
     pub level: Option<Level>,
-    /// Whose eyes are tested.
+    /// The oracles to test.
     pub oracles: &'a [&'static dyn Oracle],
     /// The cases, in order.
     pub cases: &'a [Case],
-    /// No sabotage is planted more often than this: a share needs no more.
+    /// The most cases in which a sabotage is planted: enough to estimate the recall.
     pub plants: u64,
-    /// How many sabotages have their turn at the same time.
+    /// How many sabotages run at the same time.
     pub jobs: usize,
     /// How cases are run.
     pub options: RunOptions,
@@ -46,7 +46,7 @@ pub struct SelfTest<'a> {
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
-/// What came of it at one target and level.
+/// The results for one target and level.
 #[derive(Debug, Clone)]
 pub struct Findings {
     /// Where.
@@ -89,7 +89,7 @@ pub struct Honest {
     pub oracle: &'static dyn Oracle,
     /// Cases that ran.
     pub cases: u64,
-    /// Violations, although nobody did anything, that are no known issues of the server.
+    /// Violations without sabotage that are not known issues of the server.
     pub false_alarms: u64,
     /// Violations that are known issues of the server.
     pub known: u64,
@@ -109,14 +109,14 @@ impl Planted {
 }
 
 impl Findings {
-    /// Whether the test failed: a false alarm, or an oracle that is blind where it should see.
+    /// Whether the test failed: a false alarm, or an oracle that misses what it declares.
     pub fn failed(&self) -> bool {
         self.honest.iter().any(|line| line.false_alarms > 0)
             || self.planted.iter().any(Planted::is_blind)
     }
 }
 
-/// What a run showed to its sessions and left in its tables; order of rows and times do not count.
+/// The answers and the final state of a run; order of rows and times do not count.
 #[derive(Debug, PartialEq, Eq)]
 struct Shown {
     answers: Vec<(usize, Option<Seen>)>,
@@ -160,7 +160,7 @@ impl Shown {
 
 /// The honest runs.
 struct Baseline {
-    /// By the case's place; `None`: the target cannot run the case, or shows a violation without help.
+    /// By the case's index; `None`: the target cannot run the case, or shows a violation without sabotage.
     shown: Vec<Option<Shown>>,
     level: Option<Level>,
     words: String,
@@ -246,7 +246,7 @@ impl SelfTest<'_> {
                     known.push(signature.oracle.clone());
                 }
             }
-            // What is a violation already would be found for another reason than the sabotage.
+            // What is already a violation would be found for a reason other than the sabotage.
             baseline.shown.push(tried.signatures.is_empty().then_some(shown));
             for (line, judgement) in baseline.honest.iter_mut().zip(tried.judgements) {
                 line.note(number, judgement.verdict, known.contains(&judgement.oracle));

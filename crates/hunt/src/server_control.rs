@@ -1,4 +1,4 @@
-//! What is behind a target: how its end is noticed, how it is brought back, and how long it is waited for.
+//! The server behind a target: how its end is noticed, how it is brought back, and how long to wait for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,16 @@ use anchorite_drivers::Target;
 
 use crate::ending::End;
 
-/// A process that was killed gets this long to be gone: its sockets close a moment before.
+/// A killed process gets this long to disappear: its sockets close a moment before.
 pub(crate) const DYING: Duration = Duration::from_millis(500);
 /// A server that refuses connections is waited for this long, and not longer than the hunt lasts.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// But at least this long: a hunt whose time is just over does not call a server lost that is being restarted.
+/// But at least this long: a hunt whose time is just over must not call a server lost while it is being restarted.
 const PATIENCE_MIN: Duration = Duration::from_secs(10);
 
-/// What is behind a target, and how to get it back.
+/// The server behind a target, and how to get it back.
 pub trait ServerControl: Send {
-    /// Whether the server was started by us, so that we may start it again.
+    /// Whether we started the server, so that we may restart it.
     fn is_ours(&self) -> bool;
 
     /// Waits until the server has ended, and says how; `None` if the limit came first or if we cannot know.

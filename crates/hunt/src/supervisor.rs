@@ -1,16 +1,17 @@
 //! A target that may go away and come back while a campaign runs on it.
 //!
-//! Idea: workers hold a target together with its *generation*. Whoever loses it reports the generation and what the
-//! server said last. The first to do so finds out what happened and brings the server back, or waits for it; all others
-//! wait for that one, and go on with the next generation. So there is one wait with one limit and one outcome, however
-//! many threads there are. A server of our own that has ended is started again; one of somebody else is waited for.
+//! Idea: workers hold a target together with its *generation*. A worker that loses it reports the generation and what
+//! the server said last. The first to do so finds out what happened and brings the server back, or waits for it; all
+//! others wait for that one, and continue with the next generation. So there is one wait with one limit and one
+//! outcome, however many threads there are. One of our own servers that has ended is restarted; an external one is
+//! waited for.
 //!
 //! What counts as down: the process has ended, the server refused connections, says that it recovers from a crash, or
 //! has been running for a shorter time than we have known it. A broken connection alone does not. What kind of end it
-//! was is judged in [`crate::ending`]. After a crash of our own server the cases that were running are run again,
-//! one by one, on the fresh server, before anybody else uses it.
+//! was is judged in [`crate::ending`]. After a crash of our own server the cases that were running are run again, one
+//! by one, on the fresh server, before anything else uses it.
 //!
-//! Blind spot: a foreign server that is back before anybody asks again, and tells neither what happened nor how long it
+//! Blind spot: an external server that is back before it is asked again, and says neither what happened nor how long it
 //! has been running, looks like a broken connection.
 
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,14 +26,14 @@ pub use crate::server_control::{PATIENCE, ServerControl, Wait};
 
 /// How long to wait before a server is asked again.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Who stops a whole job signals the server and us; our own signal may be noticed this much later.
+/// When a whole job is stopped, both the server and we get a signal; ours may be noticed this much later.
 const OWN_SIGNAL: Duration = Duration::from_millis(300);
-/// A server that is younger than our acquaintance with it by more than this was restarted.
+/// A server that has been running for less time than we have known it, by more than this, was restarted.
 const UPTIME_SLACK: Duration = Duration::from_secs(3);
-/// Servers count their life in whole seconds: one that has run all the time may say this much too little.
+/// Servers count their uptime in whole seconds: one that has been running all the time may report this much too little.
 const UPTIME_ROUNDING: Duration = Duration::from_secs(1);
 
-/// So many different things that clients were told are kept.
+/// The most different messages to clients that are kept.
 const SIGNS_MAX: usize = 100;
 
 /// What was seen when a target was lost.
@@ -42,7 +43,7 @@ pub struct Loss {
     pub generation: u64,
     /// In words.
     pub noticed: String,
-    /// All that the server said to its clients meanwhile.
+    /// Everything the server told its clients meanwhile.
     pub signs: Vec<String>,
     /// Whether this alone shows that the server was down: it refused connections, or said so.
     pub was_down: bool,
@@ -53,17 +54,17 @@ pub struct Loss {
 pub enum Aftermath {
     /// The server lives; only connections were lost.
     Alive,
-    /// Somebody else has noticed and brought it back already.
+    /// Another thread has already noticed and brought it back.
     BackAlready,
-    /// Somebody else has waited for it in vain.
+    /// Another thread has waited for it in vain.
     GoneAlready,
-    /// We are to stop, so it does not matter.
+    /// We have been asked to stop, so it does not matter.
     Interrupted,
     /// It was down and is back.
     WasDown(Down),
 }
 
-/// A server that was down, as far as it can be known from outside.
+/// A server that was down, as far as can be seen from outside.
 #[derive(Debug, Clone)]
 pub struct Down {
     /// When it was noticed.
@@ -76,7 +77,7 @@ pub struct Down {
     pub log: Option<String>,
     /// What became of the server, in words.
     pub afterwards: String,
-    /// Which of the cases it was, where that was tried.
+    /// Which of the cases it was, if that was tried.
     pub retrial: Retrial,
 }
 
@@ -92,7 +93,7 @@ pub struct Gone {
     pub down: Box<Down>,
 }
 
-/// A target with somebody who looks after it.
+/// A target with its supervisor.
 pub struct Supervisor {
     current: Mutex<Current>,
     server_control: Mutex<Box<dyn ServerControl>>,
@@ -105,7 +106,7 @@ struct Current {
     /// When this generation was first reported as lost, and all that was said about it since.
     lost: Option<SystemTime>,
     signs: Vec<String>,
-    /// It refuses connections, and somebody finds out why.
+    /// It refuses connections, and a thread is finding out why.
     in_doubt: bool,
     is_gone: bool,
 }
@@ -124,7 +125,7 @@ impl Current {
 }
 
 impl Supervisor {
-    /// A target and who looks after it.
+    /// A target and its supervisor.
     pub fn new(target: Arc<dyn Target>, server_control: Box<dyn ServerControl>) -> Self {
         Self {
             current: Mutex::new(Current::new(target, 0)),
@@ -138,8 +139,8 @@ impl Supervisor {
         (Arc::clone(&current.target), current.generation)
     }
 
-    /// Whether a thread that uses this generation had better let go of it: it is over, or takes no connections. A
-    /// PostgreSQL that is asked to end waits for its clients to go.
+    /// Whether a thread should release this generation: it is over, or accepts no connections. A PostgreSQL server that
+    /// is asked to stop waits for its clients to disconnect.
     pub fn is_in_doubt(&self, generation: u64) -> bool {
         let current = lock(&self.current);
         current.in_doubt || current.generation != generation
@@ -155,7 +156,7 @@ impl Supervisor {
         lock(&self.current).is_gone
     }
 
-    /// Waits until whoever looks after a lost target is done.
+    /// Waits until the thread that handles a lost target is done.
     pub fn settled(&self) {
         drop(lock(&self.server_control));
     }
@@ -168,7 +169,7 @@ impl Supervisor {
         candidates: &mut dyn Candidates,
     ) -> Result<Aftermath, Gone> {
         self.hear(loss);
-        // One finds out; the others wait here until that one knows.
+        // One thread finds out; the others wait here until it knows.
         let mut server_control = lock(&self.server_control);
         let current = lock(&self.current);
         if current.is_gone {
@@ -177,7 +178,7 @@ impl Supervisor {
         if current.generation != loss.generation {
             return Ok(Aftermath::BackAlready);
         }
-        // Looked at before anybody can start the server again.
+        // Read before the server can be restarted.
         let trace = current.target.trace();
         drop(current);
         let mut inquiry = Inquiry {
@@ -194,7 +195,7 @@ impl Supervisor {
         outcome
     }
 
-    /// Takes down what was said about a loss, whoever looks after it.
+    /// Records what was said about a loss, whichever thread handles it.
     fn hear(&self, loss: &Loss) {
         let mut current = lock(&self.current);
         if current.generation == loss.generation {
@@ -211,7 +212,7 @@ impl Supervisor {
     }
 }
 
-/// One look after one lost target.
+/// The handling of one lost target.
 struct Inquiry<'a> {
     supervisor: &'a Supervisor,
     loss: &'a Loss,
@@ -284,7 +285,7 @@ impl Inquiry<'_> {
         Ok(Aftermath::WasDown(Down { afterwards, ..down }))
     }
 
-    /// A server of ours. After a crash, the cases that were running have it for themselves first.
+    /// One of our servers. After a crash, the cases that were running have exclusive use of it first.
     fn start_again(
         &mut self,
         end: Option<End>,
@@ -309,7 +310,7 @@ impl Inquiry<'_> {
         })
     }
 
-    /// Our own signal may come a moment after the server's.
+    /// Our own signal may arrive a moment after the server's.
     fn is_interrupted_within(&self, limit: Duration) -> bool {
         let begun = Instant::now();
         while !self.wait.is_interrupted() && begun.elapsed() < limit {
@@ -345,7 +346,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// Whether the server is younger than our acquaintance with it; `None` where that cannot be told.
+/// Whether the server was started after we first saw it; `None` if unknown.
 fn was_restarted(target: &dyn Target, since: Instant) -> Option<bool> {
     is_younger(target.uptime()?, since.elapsed())
 }
@@ -362,7 +363,7 @@ pub(crate) fn clock(at: SystemTime) -> String {
     format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// A panic elsewhere is told by its own thread; the data behind the lock is whole at every moment.
+/// A panic elsewhere is reported by its own thread; the data behind the lock is consistent at every moment.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }

@@ -3,8 +3,8 @@
 //! Idea: a hunt that finds nothing must be able to show that it looked: how often sessions really met
 //! (blocked, aborted, in how many different ways), and what each oracle said in all four values.
 //!
-//! A *conflict shape* is who waited for whom with which kinds of statements, and which kinds failed how,
-//! as a hash. Their number says how varied the meetings were, not how many there were.
+//! A *conflict shape* is who waited for whom with which kinds of statements, and which kinds failed how, as a hash.
+//! Their number says how varied the conflicts were, not how many there were.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::hash::Fnv;
 
 /// More reasons than this are counted together.
 const REASONS_MAX: usize = 40;
-/// More shapes than this are not told apart any more.
+/// Beyond this many, shapes are no longer distinguished.
 const SHAPES_MAX: usize = 100_000;
 
 /// Whose verdicts they are where a journal's line does not say it: the only oracle that there was then.
@@ -35,15 +35,15 @@ pub struct Tally {
     pub cases: u64,
     /// Cases with more than one session.
     pub concurrent: u64,
-    /// Of those, the ones in which sessions met: somebody waited, or an error says that they conflicted.
+    /// Of those, the ones in which sessions conflicted: a statement waited, or an error says so.
     pub contended: u64,
     /// Statements that were submitted.
     pub statements: u64,
     /// Transactions that committed, autocommit statements among them.
     pub commits: u64,
-    /// Transactions that an error took away, by its class.
+    /// Transactions that were ended by an error, by its class.
     pub aborts: BTreeMap<ErrorClass, u64>,
-    /// Statements that failed and left their transaction alive, by class.
+    /// Statements that failed without ending their transaction, by class.
     pub failures: BTreeMap<ErrorClass, u64>,
     /// Statements that had to wait.
     pub blocked: u64,
@@ -61,9 +61,9 @@ pub struct Tally {
     pub reasons: BTreeMap<String, u64>,
     /// Cases whose tables the target refused.
     pub rejected: u64,
-    /// Cases during which a connection was lost although the server lives.
+    /// Cases during which a connection was lost although the server was up.
     pub lost_connections: u64,
-    /// Cases that were given up because nothing moved any more.
+    /// Cases that were abandoned because nothing moved any more.
     pub hung: u64,
     /// The different conflict shapes.
     pub shapes: BTreeSet<u64>,
@@ -129,7 +129,7 @@ impl Tally {
         }
     }
 
-    /// Adds what somebody else counted.
+    /// Adds the counts of another.
     pub fn add(&mut self, other: &Self) {
         let sums = [
             (&mut self.cases, other.cases),
@@ -168,7 +168,7 @@ impl Tally {
         }
     }
 
-    /// Adds what somebody else counted, and leaves there only the shapes that are new here.
+    /// Adds the counts of another, which keeps only the shapes that are new here.
     pub fn take_in(&mut self, other: &mut Self) {
         other.shapes.retain(|shape| !self.shapes.contains(shape));
         self.add(other);
@@ -215,7 +215,7 @@ const fn is_conflict(class: ErrorClass) -> bool {
     )
 }
 
-/// Who met whom, how.
+/// Which statements conflicted, and how.
 fn shape(run: &Run) -> u64 {
     let mut hash = Fnv::default();
     let mut last_kind = vec!["none"; run.case.sessions.len()];

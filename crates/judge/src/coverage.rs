@@ -1,8 +1,7 @@
 //! What a verdict is about.
 //!
-//! Idea: "pass" of an oracle that does not look at reads says nothing about reads, and must not sound as if it did.
-//! What an oracle looks at may depend on what the level promises ([`Oracle::covers`]), so it is said beside each
-//! verdict.
+//! Idea: a pass of an oracle that does not judge reads says nothing about reads, and must not sound as if it did. What
+//! an oracle looks at may depend on what the level promises ([`Oracle::covers`]), so it is said beside each verdict.
 
 use anchorite_claims::Claims;
 use anchorite_model::{Covers, Run, Verdict};

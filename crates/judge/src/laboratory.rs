@@ -1,8 +1,8 @@
 //! What an oracle can ask for while it judges: further runs.
 //!
-//! Idea: an oracle does not re-implement what SQL means. It asks the database: what a serial order of the same
-//! transactions gives, what a statement does to a single row. All of it goes through here, so that an oracle knows
-//! neither connections nor tables, and what went wrong in a run is passed on unread ([`RunError`]).
+//! Idea: an oracle does not re-implement the semantics of SQL. It asks the database: what a serial order of the same
+//! transactions gives, what a statement does to a single row. All of this goes through here, so an oracle knows neither
+//! connections nor tables, and errors of a run are passed on as they are ([`RunError`]).
 
 use anchorite_model::{Case, Level, Run, RunError, Runner};
 
@@ -13,7 +13,7 @@ pub struct Laboratory<'r> {
 }
 
 impl<'r> Laboratory<'r> {
-    /// Asks this runner; `level` is what was asked for when the judged run was made.
+    /// Uses this runner; `level` is the level that was requested for the judged run.
     pub fn new(runner: &'r mut dyn Runner, level: Option<Level>) -> Self {
         Self { runner, level }
     }
@@ -23,13 +23,13 @@ impl<'r> Laboratory<'r> {
         self.runner.run(case, self.level)
     }
 
-    /// Runs several cases that have nothing to do with each other on the same target: in fewer round trips than one
-    /// after the other, where the target takes several statements at once.
+    /// Runs several unrelated cases on the same target: in fewer round trips than one after the other, if the target
+    /// accepts several statements at once.
     pub fn run_all(&mut self, cases: &[Case]) -> Result<Vec<Run>, RunError> {
         self.runner.run_all(cases, self.level)
     }
 
-    /// Runs a case on the second target that runs are compared with; `None` where none was given.
+    /// Runs a case on the second target; `None` if none was given.
     pub fn run_elsewhere(&mut self, case: &Case) -> Option<Result<Run, RunError>> {
         self.runner.run_elsewhere(case, self.level)
     }

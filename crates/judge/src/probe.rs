@@ -1,16 +1,16 @@
 //! The classic anomaly probe: was the anomaly possible, and if not, what prevented it?
 //!
-//! Idea and source: Martin Kleppmann's Hermitage, a set of hand-run scripts, one per anomaly of Adya and
-//! of Bailis. Here each script is a case whose `-- shows:` lines say when the anomaly has happened.
-//! Assumption: the case's schedule brings the anomaly about wherever the level permits it. Blind spot:
-//! "prevented" is said of this one schedule; it is no proof that another one does not get through.
+//! Idea and source: Martin Kleppmann's Hermitage, a set of hand-run scripts, one per anomaly of Adya and of Bailis.
+//! Here each script is a case whose `-- shows:` lines say when the anomaly has happened. Assumption: the case's
+//! schedule causes the anomaly wherever the level permits it. Blind spot: "prevented" refers to this one schedule; it
+//! does not prove that no other one gets through.
 
 use anchorite_claims::Anomaly;
 use anchorite_model::{Case, DbError, Ending, ErrorClass, Outcome, Run};
 
 use crate::header::lines::{ConditionError, shows, values};
 
-/// How a run ended up with or without the anomaly.
+/// How the anomaly happened or was prevented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum How {
     /// The anomaly happened.
@@ -51,7 +51,7 @@ pub struct Observation {
     pub because: String,
 }
 
-/// Why a run says nothing about its anomaly.
+/// Why a run proves nothing about its anomaly.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObserveError {
     /// The case's header cannot be read.
@@ -91,7 +91,7 @@ pub fn anomaly(case: &Case) -> Result<Anomaly, ConditionError> {
     })
 }
 
-/// Whether this case decides its anomaly's place in the table; the others are variants of it.
+/// Whether this case fills its anomaly's cell in the table; the others are variants of it.
 pub fn is_main(case: &Case) -> bool {
     anomaly(case).is_ok_and(|anomaly| anomaly.name() == case.name)
 }
@@ -118,7 +118,7 @@ pub fn observe(case: &Case, run: &Run) -> Result<Observation, ObserveError> {
     Ok(Observation { anomaly, possible: how == How::Shown, how, because })
 }
 
-/// The steps whose waiting is part of the scene and prevents nothing: `-- incidental-wait: step N`.
+/// The steps whose waiting is part of the set-up and prevents nothing: `-- incidental-wait: step N`.
 fn incidental_waits(case: &Case) -> Result<Vec<usize>, ConditionError> {
     values(case, "incidental-wait")
         .map(|text| {
@@ -161,8 +161,8 @@ fn prevention(
     })
 }
 
-/// The errors that tell something: not those that a session gets only because its transaction has failed
-/// before (PostgreSQL refuses everything until the transaction's end).
+/// The significant errors: not those that a session gets only because its transaction has already failed (PostgreSQL
+/// refuses everything until the transaction's end).
 fn first_errors(run: &Run) -> Vec<(usize, &DbError)> {
     let mut gone = vec![false; run.case.sessions.len()];
     let mut errors = Vec::new();

@@ -1,4 +1,4 @@
-//! The cases of the anomaly probe, built into the program so that it needs no folder beside it.
+//! The cases of the anomaly probe, built into the program so that it needs no files.
 //!
 //! The files under `cases/probe/` are the source; a test keeps this list complete.
 

@@ -1,10 +1,9 @@
-//! Several oracles about one run: what each has looked at, where two contradict each other, and the verdict on
-//! the case.
+//! Several oracles on one run: what each verdict covers, where two contradict each other, and the verdict on the case.
 //!
-//! Idea: oracles look at different things, so a violation beside a pass is usually no contradiction. It is one
-//! where the pass covers what the violation is about: then one of the two is wrong, or has a blind spot that
-//! should be named. An oracle that looks at a single thing of its own (damaged data, a broken constraint) covers
-//! nothing in this sense: its pass contradicts nobody, and nobody's pass contradicts it.
+//! Idea: oracles look at different things, so a violation next to a pass is usually not a contradiction. It is one if
+//! the pass covers what the violation is about: then one of the two is wrong, or has a blind spot that should be named.
+//! An oracle that looks at one specific thing (damaged data, a broken constraint) covers nothing in this sense: its
+//! pass contradicts no other oracle, and no other pass contradicts it.
 //!
 //! Assumption: an oracle says what it covers on this run, since that depends on the level. Blind spot: two oracles that
 //! both pass, and are both wrong.
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Judgement, Verdict};
 
-/// What an oracle has looked at; for a violation, what it is about.
+/// What a verdict covers; for a violation, what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covers {
@@ -32,7 +31,7 @@ impl Covers {
         }
     }
 
-    /// The words behind a verdict.
+    /// The words after a verdict.
     pub const fn told(self) -> &'static str {
         match self {
             Self::Writes => "writes; reads are not judged at this level",
@@ -40,20 +39,20 @@ impl Covers {
         }
     }
 
-    /// Whether who has looked at this has looked at the other, too.
+    /// Whether this includes the other.
     pub const fn includes(self, other: Self) -> bool {
         matches!((self, other), (Self::WritesAndReads, _) | (Self::Writes, Self::Writes))
     }
 }
 
-/// What one oracle says about a run, and about what of it.
+/// What one oracle says about a run, and what that covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stance<'a> {
     /// The oracle's name.
     pub oracle: &'a str,
     /// What it says.
     pub verdict: &'a Verdict,
-    /// What that covers; `None` where it looks at one thing of its own, or came to no verdict.
+    /// What that covers; `None` if it looks at one specific thing, or reached no verdict.
     pub covers: Option<Covers>,
 }
 
@@ -75,7 +74,7 @@ pub struct Disagreement<'a> {
     pub pass: Stance<'a>,
 }
 
-/// Where oracles contradict each other: one says violation, and another one's pass covers what that is about. With
+/// Where oracles contradict each other: one reports a violation, and another's pass covers what that is about. With
 /// `strict`, documented exceptions are violations.
 pub fn disagreements<'a>(stances: &[Stance<'a>], strict: bool) -> Vec<Disagreement<'a>> {
     let is_violation = |verdict: &Verdict| match verdict {
@@ -95,8 +94,8 @@ pub fn disagreements<'a>(stances: &[Stance<'a>], strict: bool) -> Vec<Disagreeme
     found
 }
 
-/// The verdict on the case: the worst. Who abstains does not make a case undecided that another oracle has judged as a
-/// whole.
+/// The verdict on the case: the worst one. An oracle that cannot decide does not make a case undecided that another
+/// oracle has judged completely.
 pub fn worst<'a>(stances: &[Stance<'a>]) -> Option<&'a Verdict> {
     let is_judged = stances.iter().any(|stance| stance.covers.is_some());
     let rank = |stance: &&Stance<'_>| match stance.verdict {
@@ -140,7 +139,7 @@ mod tests {
             (Some(WritesAndReads), &good, Some(WritesAndReads), 1),
             // What the violation is about may have been read.
             (Some(WritesAndReads), &good, Some(Writes), 0),
-            // Each looks at a thing of its own.
+            // Each looks at one specific thing.
             (Some(Writes), &good, None, 0),
             (None, &good, Some(WritesAndReads), 0),
             (Some(Writes), &fine, Some(Writes), 0),
@@ -168,7 +167,7 @@ mod tests {
             (vec![of("a", &fine, whole), of("b", &bad, whole)], Some(&bad)),
             (vec![of("a", &fine, whole), of("b", &good, None)], Some(&fine)),
             (vec![of("a", &fine, whole), of("b", &open, None)], Some(&fine)),
-            // Nobody has judged the run as a whole.
+            // No oracle has judged the run completely.
             (vec![of("a", &open, None), of("b", &good, None)], Some(&open)),
             (vec![of("a", &open, None), of("b", &good, whole)], Some(&good)),
         ] {

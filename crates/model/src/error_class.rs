@@ -1,4 +1,4 @@
-//! What kind of failure an error of a server is, whatever the product calls it.
+//! What kind of failure a server's error is, whatever the product calls it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorClass {
     /// The server chose this transaction as a deadlock's victim.
     Deadlock,
-    /// The server could not serialize the transaction (SQLSTATE 40001 and kin).
+    /// The server could not serialize the transaction (SQLSTATE 40001 and the like).
     Serialization,
-    /// A wait for a lock took longer than allowed, or waiting was not wanted (`NOWAIT`).
+    /// A wait for a lock took longer than allowed, or waiting was not allowed (`NOWAIT`).
     LockTimeout,
     /// A constraint was violated.
     Constraint,

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Case, Covers, Disagreement, Judgement, Run, Signature, Stance, disagreements};
 
-/// A confirmed violation in its smallest form, complete in itself: it can be shown and replayed without
-/// the generator that made it.
+/// A confirmed violation in its smallest form, self-contained: it can be shown and replayed without the generator that
+/// made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Names the root cause as well as we can: two findings of one cause should share it.
+    /// Identifies the root cause as well as we can: two findings with one cause should share it.
     pub fingerprint: String,
     /// What happens, in a few words (`DELETE waits, then deletes nothing`); empty in files of earlier releases.
     #[serde(default)]
     pub title: String,
-    /// The target as `--on` named it, without any password; empty where that is not known.
+    /// The target as `--on` named it, without any password; empty if not known.
     #[serde(default)]
     pub on: String,
-    /// What the command line needs beside target and level to show it again (`--against mariadb@11.8`).
+    /// What the command line needs in addition to target and level to show it again (`--against mariadb@11.8`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// What was found by whom.
@@ -41,7 +41,7 @@ pub struct Finding {
     /// What their verdicts cover, by their names; empty in files of earlier releases.
     #[serde(default)]
     pub covers: Vec<(String, Covers)>,
-    /// How often the reduced case showed the finding again.
+    /// How many times the reduced case showed the finding again.
     pub confirmed: Confirmed,
     /// The nearest variants that do not show it.
     pub contrast: Vec<Contrast>,
@@ -85,7 +85,7 @@ impl Finding {
     /// Where the oracles contradict each other about the reduced run.
     pub fn disagreements(&self) -> Vec<Disagreement<'_>> {
         let said = self.judgements.iter().map(|judgement| Stance::of(judgement, &self.covers));
-        // A documented exception is a finding only in the strict sense.
+        // A documented exception is a finding only in strict mode.
         disagreements(&said.collect::<Vec<_>>(), self.signature.exception.is_some())
     }
 
@@ -103,7 +103,7 @@ impl Finding {
     fn as_it_ran(&self, case: &Case) -> Case {
         let mut case = case.clone();
         let mut levels = self.run.sessions.iter().map(|session| session.level);
-        // Sessions at different levels, or at the default, have what the case itself says.
+        // Sessions at different levels, or at the default, keep what the case itself says.
         if let Some(Some(first)) = levels.next()
             && levels.all(|level| level == Some(first))
         {
@@ -137,16 +137,16 @@ pub enum Origin {
     File(String),
 }
 
-/// How often something came out again.
+/// How many times something recurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirmed {
-    /// So many times it did.
+    /// The number of times it did.
     pub shown: u32,
-    /// So many times it was run.
+    /// The number of runs.
     pub runs: u32,
 }
 
-/// A neighbour of the reduced case, and what becomes of it.
+/// A variant of the reduced case, and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contrast {
     /// How it differs (`without the index on c2`, `at repeatable read`).

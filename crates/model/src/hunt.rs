@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorClass, Level, Signature, TargetInfo, Verdict};
 
-/// So many investigations of one kind in a row without a new name, and no more of the kind are looked at.
+/// After this many investigations of one kind in a row without a new fingerprint, no more of that kind are examined.
 pub const BARREN: u32 = 50;
 
 /// A hunt in numbers, with what it found.
@@ -33,7 +33,7 @@ pub struct HuntSummary {
     pub deadlocks: u64,
     /// Transactions that committed.
     pub commits: u64,
-    /// Transactions that ended otherwise than asked for, by the class of the error.
+    /// Transactions that did not end as requested, by the class of the error.
     pub aborts: BTreeMap<ErrorClass, u64>,
     /// Distinct shapes of conflict (who reads and writes what of whom) that were seen.
     pub conflict_shapes: u64,
@@ -43,13 +43,13 @@ pub struct HuntSummary {
     pub by_oracle: BTreeMap<String, VerdictCounts>,
     /// Cases in which oracles contradict each other ([`crate::disagreements`]).
     pub disagreements: u64,
-    /// How often each documented exception excused something.
+    /// How many times each documented exception excused something.
     pub allowed_by: BTreeMap<String, u64>,
-    /// Why oracles abstained, and how often.
+    /// Why oracles could not decide, and how many times.
     pub undecided_because: BTreeMap<String, u64>,
-    /// Violations that did not show again when they were repeated on fresh tables.
+    /// Violations that did not recur on fresh tables.
     pub flaky: u64,
-    /// Suspected violations that nobody has looked at yet.
+    /// Suspected violations that have not been examined yet.
     pub waiting: u64,
     /// Suspected violations that are hits of findings: one per case and oracle.
     pub confirmed: u64,
@@ -57,15 +57,15 @@ pub struct HuntSummary {
     pub findings: Vec<FindingLine>,
     /// Known issues of these targets that no case showed although their own case was run.
     pub known_gone: Vec<String>,
-    /// Where those were measured before, in words, by name (`measured on 15.18: shows; here on 15.20: does not`).
+    /// Where those were measured before, in words, by issue (`measured on 15.18: shows; here on 15.20: does not`).
     pub known_gone_because: BTreeMap<String, String>,
     /// How often a server crashed or was lost.
     pub servers_lost: u64,
     /// How often a server was stopped from outside, which is no finding.
     pub servers_stopped: u64,
-    /// Kinds of violations whose last ones brought nothing new, so that more of them were only counted.
+    /// Kinds of violations whose last ones gave nothing new, so that more of them were only counted.
     pub barren_kinds: u64,
-    /// The folder with the findings, where one was asked for.
+    /// The folder with the findings, if one was requested.
     pub folder: Option<String>,
     /// Why it ended before its budget was used up, if it did.
     pub stopped: Option<String>,
@@ -100,7 +100,7 @@ pub struct VerdictCounts {
 pub struct FindingLine {
     /// Its fingerprint.
     pub fingerprint: String,
-    /// What happens, in a few words; empty where an earlier release wrote the finding.
+    /// What happens, in a few words; empty if an earlier release wrote the finding.
     #[serde(default)]
     pub title: String,
     /// What was found by whom.
@@ -118,7 +118,7 @@ pub struct FindingLine {
     pub witnesses: Vec<String>,
     /// The known issue that it is, if it is one.
     pub known: Option<String>,
-    /// Its report, or the reduced case where no folder was asked for; relative to the working folder.
+    /// Its report, or the reduced case if no folder was requested; relative to the working folder.
     pub file: String,
 }
 
@@ -134,7 +134,7 @@ impl VerdictCounts {
         *counter += 1;
     }
 
-    /// Adds what somebody else counted.
+    /// Adds the counts of another.
     pub const fn add(&mut self, other: &Self) {
         self.pass += other.pass;
         self.violation += other.violation;
@@ -154,7 +154,7 @@ impl HuntSummary {
         self.findings.iter().filter(|finding| finding.known.is_none())
     }
 
-    /// The known issues that showed, each once, with how often.
+    /// The known issues that occurred, each once, with the number of times.
     pub fn known_issues(&self) -> BTreeMap<&str, u64> {
         let mut hits = BTreeMap::new();
         for line in &self.findings {

@@ -18,7 +18,7 @@ pub enum Level {
     ReadCommitted,
     /// `REPEATABLE READ`
     RepeatableRead,
-    /// Snapshot isolation, where a product has it beside or instead of repeatable read.
+    /// Snapshot isolation, if a product has it in addition to or instead of repeatable read.
     Snapshot,
     /// `SERIALIZABLE`
     Serializable,
@@ -77,13 +77,13 @@ impl fmt::Display for Level {
 )]
 pub struct UnknownLevel(pub String);
 
-/// The words of the command line that name no single level belong to what can be meant.
+/// The words of the command line that name no single level are candidates too.
 fn hint(text: &str) -> String {
     let names = Level::ALL.into_iter().flat_map(|level| [level.name(), level.short()]);
     did_you_mean(&spaced(text), names.chain(["default", "all"]))
 }
 
-/// A name with single blanks, however its words are joined.
+/// A name with single spaces, however its words are joined.
 fn spaced(text: &str) -> String {
     let words = text.to_lowercase().replace(['-', '_'], " ");
     words.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,13 +1,12 @@
-//! The word that somebody probably meant.
+//! The word that the user probably meant.
 //!
-//! Idea: a typing mistake is a letter that is missing, wrong, doubled or exchanged with its neighbour, so words are
-//! compared by the number of such steps (Damerau and Levenshtein).
-//! Assumption: one mistake in three letters is a mistake, more is another word. So the abbreviations of two letters
-//! never suggest each other.
+//! Idea: a typing error is a letter that is missing, wrong, doubled or swapped with its neighbour, so words are
+//! compared by the number of such steps (Damerau and Levenshtein). Assumption: up to one error per three letters is a
+//! typing error, more is another word. So two-letter abbreviations never suggest each other.
 
 use strsim::damerau_levenshtein;
 
-/// So many letters of a word go with each mistake in it.
+/// The number of letters in a word per allowed error.
 const LETTERS_PER_MISTAKE: usize = 3;
 
 /// The candidate that is nearest to a word, if one is near.
@@ -18,7 +17,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     near.min_by_key(|(mistakes, _)| *mistakes).map(|(_, name)| name)
 }
 
-/// The end of a message about an unknown word: a question where a candidate is near, else nothing.
+/// The end of a message about an unknown word: a question if a candidate is near, else nothing.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates).map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }

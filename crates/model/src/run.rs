@@ -1,7 +1,7 @@
 //! Everything that happened when a case ran, in the order in which it happened.
 //!
-//! When a statement was sent and when it was answered are two facts: a statement that closes a deadlock is sent before
-//! the victim hears of it, and may be answered long after others that it set free.
+//! When a statement was sent and when it was answered are two separate facts: a statement that closes a deadlock is
+//! sent before the victim gets its error, and may be answered long after others that it released.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Rows {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// A message that a server sends beside its answer (PostgreSQL NOTICE, WARNING, ...).
+/// A message that a server sends in addition to its answer (PostgreSQL NOTICE, WARNING, ...).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// `NOTICE`, `WARNING`, ...; `NOTIFY` for an asynchronous notification.
@@ -77,14 +77,14 @@ impl DbError {
     }
 }
 
-/// Who makes a statement wait.
+/// What a statement waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blocker {
     /// Another session of the case.
     Session(SessionIndex),
-    /// A connection that is none of ours, as the server names it.
+    /// A connection that is not ours, by the server's name for it.
     Outside(String),
-    /// A prepared transaction, which has no connection: its id as the case writes it; empty if it is none of the case.
+    /// A prepared transaction, which has no connection: its id as written in the case; empty if it is not of the case.
     Prepared(String),
 }
 
@@ -116,7 +116,7 @@ pub enum Outcome {
 pub struct Event {
     /// The statement's number in the schedule, 1-based.
     pub n: usize,
-    /// Whose statement it is.
+    /// The session that sent it.
     pub session: SessionIndex,
     /// The statement.
     pub sql: String,
@@ -124,11 +124,11 @@ pub struct Event {
     pub outcome: Outcome,
     /// Microseconds since the first statement was submitted.
     pub at_us: u64,
-    /// The moment at which the statement was sent, `None` if it never was. Moments number everything that is sent
-    /// and answered in a run, from 1 on, in one sequence.
+    /// The moment at which the statement was sent, `None` if it never was. Moments are positions, from 1, in one
+    /// sequence of everything sent and answered in a run.
     #[serde(default)]
     pub sent: Option<usize>,
-    /// The moment of the answer; `None` where this event is none.
+    /// The moment of the answer; `None` if this event is not an answer.
     #[serde(default)]
     pub answered: Option<usize>,
 }
@@ -139,7 +139,7 @@ impl Event {
         matches!(self.outcome, Outcome::Ok(_) | Outcome::Resumed(_) | Outcome::Error(_))
     }
 
-    /// Gives the events of a run their moments, each statement being sent where its first event stands.
+    /// Sets the moments of a run's events, as if each statement was sent at its first event.
     pub fn number(events: &mut [Self]) {
         let mut moment = 0;
         let mut next = || {
@@ -177,7 +177,7 @@ impl SessionInfo {
     }
 }
 
-/// How the run knew that a statement was blocked.
+/// How blocked statements were detected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BlockingKnowledge {
     /// The server was asked; how, in a few words (`pg_blocking_pids`).
@@ -211,7 +211,7 @@ pub struct Run {
     pub level: Option<Level>,
     /// The sessions, indexed like [`Case::sessions`].
     pub sessions: Vec<SessionInfo>,
-    /// The server's settings that have to do with isolation, as a session of the case reads them.
+    /// The server's settings that concern isolation, as a session of the case reads them.
     #[serde(default)]
     pub settings: Vec<(String, String)>,
     /// How blocking was known.
@@ -222,7 +222,7 @@ pub struct Run {
     pub final_state: Vec<(String, Rows)>,
     /// Answers of the case's `check` statements.
     pub checks: Vec<(String, Result<Answer, DbError>)>,
-    /// Things worth knowing that are no events: sessions rolled back at the end, limits reached.
+    /// Things worth knowing that are not events: sessions rolled back at the end, limits reached.
     pub notes: Vec<String>,
     /// How it ended.
     pub ending: Ending,

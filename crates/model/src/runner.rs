@@ -1,8 +1,8 @@
-//! Somewhere to run cases, and what can go wrong there.
+//! Ways to run cases, and what can go wrong.
 //!
-//! Idea: oracles, the reducer and campaigns ask for runs, and do not care how tables and sessions are made ready for
-//! them. So the question stands here, below all of them; the answers are in the stage. What can go wrong is as manifold
-//! as the databases are: whoever judges passes it on unread, and whoever knows the stage unpacks it ([`RunError`]).
+//! Idea: oracles, the reducer and campaigns ask for runs, whatever the preparation of tables and sessions. So the trait
+//! is here, below all of them; the implementations are in the stage. Errors differ by database: an oracle passes them
+//! on as they are, and code that knows the stage unpacks them ([`RunError`]).
 
 use std::error::Error;
 use std::fmt;
@@ -11,27 +11,26 @@ use crate::{Case, Level, Run};
 
 /// Runs cases, one after another.
 pub trait Runner {
-    /// Runs a case on tables that nobody else has touched; `level` overrides what the case says.
+    /// Runs a case on tables that look new; `level` overrides what the case says.
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError>;
 
-    /// Runs several cases that have nothing to do with each other. One after the other, unless the runner knows how to
-    /// send them together.
+    /// Runs several unrelated cases: one after the other, unless the runner can send them together.
     fn run_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
         cases.iter().map(|case| self.run(case, level)).collect()
     }
 
-    /// Whether there is a second target that runs are compared with.
+    /// Whether there is a second target to compare with.
     fn has_elsewhere(&self) -> bool {
         false
     }
 
-    /// Runs a case on the second target; `None` where there is none.
+    /// Runs a case on the second target; `None` if there is none.
     fn run_elsewhere(&mut self, _: &Case, _: Option<Level>) -> Option<Result<Run, RunError>> {
         None
     }
 }
 
-/// A runner, and another one on the target that runs are compared with, if there is one.
+/// A runner, and another one on the second target, if there is one.
 pub struct Pair<'r> {
     /// Where cases run.
     pub here: &'r mut dyn Runner,
@@ -68,7 +67,7 @@ impl Runner for Pair<'_> {
     }
 }
 
-/// Why a case could not be run: an error of whoever runs cases, packed.
+/// Why a case could not be run: the runner's error, boxed.
 #[derive(Debug)]
 pub struct RunError {
     error: Box<dyn Error + Send + Sync>,
@@ -76,12 +75,12 @@ pub struct RunError {
 }
 
 impl RunError {
-    /// Packs an error.
+    /// Boxes an error.
     pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
         Self { error: Box::new(error), is_refusal: false }
     }
 
-    /// Packs an error by which a database refuses the case's tables or rows, and is well otherwise.
+    /// Boxes an error with which a working database refuses the case's tables or rows.
     pub fn refusal(error: impl Error + Send + Sync + 'static) -> Self {
         Self { is_refusal: true, ..Self::new(error) }
     }
@@ -91,7 +90,7 @@ impl RunError {
         self.is_refusal
     }
 
-    /// Unpacks it, if it is of this type.
+    /// Returns the error, if it is of this type.
     pub fn downcast<E: Error + 'static>(self) -> Result<E, Self> {
         let Self { error, is_refusal } = self;
         error.downcast().map(|error| *error).map_err(|error| Self { error, is_refusal })

@@ -1,20 +1,20 @@
-//! Which transaction a statement belongs to, and what became of it.
+//! Which transaction a statement belongs to, and how it ended.
 //!
-//! Idea: a COMMIT that was answered is no proof that anything was committed. InnoDB answers OK to the COMMIT of a
-//! deadlock's victim, PostgreSQL answers `ROLLBACK` to that of a failed transaction, an error may take the transaction
-//! away, and on MySQL and its kin DDL commits what went before. So the statements of a session are followed one by one,
-//! each with its answer. Whoever needs to know asks here: the stage for what it may still send, the judge for what was
+//! Idea: an answered COMMIT does not prove that anything was committed. InnoDB answers OK to the COMMIT of a deadlock
+//! victim, PostgreSQL answers `ROLLBACK` to that of a failed transaction, an error may end the transaction, and on
+//! MySQL and its relatives DDL commits what came before. So the statements of a session are followed one by one, each
+//! with its answer. All who need to know use this: the stage for what it may still send, the judge for what was
 //! committed, the reducer for what belongs together.
 //!
-//! Assumption: transactions begin and end by statements of their own, or by DDL. Blind spot: `SET autocommit`, XA, and
-//! procedures that commit inside; who meets them has to know better.
+//! Assumption: transactions begin and end with explicit statements, or by DDL. Blind spot: `SET autocommit`, XA, and
+//! procedures that commit inside; callers have to handle those.
 
 use crate::{Answer, DbError, StatementKind};
 
-/// Where a session stands between two of its statements.
+/// The state of a session between two of its statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SessionState {
-    /// Outside of any transaction that it has begun.
+    /// Outside any transaction that it has begun.
     #[default]
     Outside,
     /// In a transaction.
@@ -35,7 +35,7 @@ pub enum Role {
     },
     /// It is part of the open transaction.
     Inside {
-        /// It was refused only because an error had already taken the transaction away.
+        /// It was refused only because an error had already ended the transaction.
         ignored: bool,
     },
     /// It ended the open transaction.
@@ -43,14 +43,14 @@ pub enum Role {
         /// What was done in it stays.
         committed: bool,
     },
-    /// It stands outside of any transaction: a transaction of its own.
+    /// It is outside any transaction: a separate transaction.
     Alone {
         /// It succeeded.
         committed: bool,
-        /// It first ended the transaction that it stood in: whether what was done there stays.
+        /// It first ended the transaction that it was in: whether what was done there stays.
         ended: Option<bool>,
     },
-    /// Nothing: a COMMIT outside of any transaction, a BEGIN that failed, a savepoint without a transaction.
+    /// Nothing: a COMMIT outside any transaction, a BEGIN that failed, a savepoint without a transaction.
     Nothing,
 }
 
@@ -66,12 +66,12 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// A session that has not done anything yet. `ddl_commits`: DDL first commits the transaction that it stands in.
+    /// A session that has not done anything yet. `ddl_commits`: DDL first commits the transaction that it is in.
     pub fn new(ddl_commits: bool) -> Self {
         Self { ddl_commits, ..Self::default() }
     }
 
-    /// Takes the next statement, and what the server said to it.
+    /// Takes the next statement and the server's answer.
     pub fn take(&mut self, kind: &StatementKind, reply: Result<&Answer, &DbError>) -> Role {
         let open = self.is_begun().then(|| self.begun - 1);
         let role = self.role(kind, reply);
@@ -112,7 +112,7 @@ impl Follower {
         }
     }
 
-    /// Whether a transaction was begun and not ended, as far as statements tell: it may be lost already.
+    /// Whether a transaction was begun and not ended, going by the statements: it may already be lost.
     pub fn is_begun(&self) -> bool {
         self.state != SessionState::Outside
     }
@@ -122,12 +122,12 @@ impl Follower {
         matches!(self.state, SessionState::Open | SessionState::Failed)
     }
 
-    /// Whether an error has ended the transaction, and what follows would run outside of it.
+    /// Whether an error has ended the transaction, and what follows would run outside it.
     pub fn is_orphaned(&self) -> bool {
         self.state == SessionState::Gone
     }
 
-    /// Notes that the server itself says whether a transaction is open, and knows better.
+    /// Records what the server itself says about whether a transaction is open, which takes precedence.
     pub fn correct(&mut self, is_open: bool) {
         match self.state {
             SessionState::Outside if is_open => {

@@ -24,7 +24,7 @@ pub enum Value {
     Bytes(Vec<u8>),
 }
 
-/// Floats are kept as texts: JSON has no infinity, and a text gives the same bits back.
+/// Floats are stored as text: JSON has no infinity, and text preserves the bits.
 mod float {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -52,8 +52,8 @@ impl Value {
     }
 }
 
-/// A total order so that multisets of rows can be sorted; floats by IEEE total order, but for the two zeros, which are
-/// equal in SQL.
+/// A total order so that multisets of rows can be sorted; floats by IEEE total order, except for the two zeros, which
+/// are equal in SQL.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {

@@ -13,7 +13,7 @@ pub enum Verdict {
     Violation {
         /// The anomaly's name (Adya, Berenson, Elle).
         anomaly: String,
-        /// Why, in sentences a stranger can check.
+        /// Why, in sentences that anyone can check.
         because: Vec<String>,
     },
     /// The run deviates, and the vendor documents that it may.
@@ -40,18 +40,18 @@ impl Verdict {
     }
 }
 
-/// What one oracle says about one run, with what it compared the run to.
+/// What one oracle says about one run, with what it compared the run with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The oracle's name on the command line (`final-state`).
     pub oracle: String,
     /// What it says.
     pub verdict: Verdict,
-    /// What should have come out instead; empty for a pass.
+    /// What should have happened instead; empty for a pass.
     pub expected: Vec<Expected>,
 }
 
-/// One outcome that would have been right.
+/// One outcome that would have been correct.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
     /// Where it comes from (`t2, then t1, one after the other`).
@@ -79,7 +79,7 @@ impl Judgement {
         Self { oracle: oracle.to_owned(), verdict, expected: Vec::new() }
     }
 
-    /// What was found, if this is a violation; with `strict`, documented exceptions are violations too.
+    /// What was found, if this is a violation; with `strict`, documented exceptions are also violations.
     pub fn signature(&self, strict: bool) -> Option<Signature> {
         let oracle = self.oracle.clone();
         match &self.verdict {

@@ -1,12 +1,12 @@
 //! Which process made something, and whether it still runs.
 //!
-//! Idea: what a command leaves behind when it is killed (a folder, a database on somebody's server) has its owner in
-//! its name. Whoever comes later can tell beyond doubt whether that owner is gone, and only then removes it. A process
-//! number alone is not enough: numbers are given out again, containers have numbers of their own, and a server has
-//! clients on many machines. So an owner is a *place* (machine, boot, PID namespace), a number, and a start time.
+//! Idea: what a command leaves behind when it is killed (a folder, a database on a server) has its owner in its name. A
+//! later command can tell with certainty whether that owner is gone, and only then removes it. A process number alone
+//! is not enough: numbers are reused, containers have their own numbers, and a server has clients on many machines. So
+//! an owner is a *place* (machine, boot, PID namespace), a number, and a start time.
 //!
-//! Assumption: Linux (`/proc`). Blind spot: after a reboot the place is another one, so what was left before it
-//! counts as made elsewhere.
+//! Assumption: Linux (`/proc`). Blind spot: after a reboot the place is different, so what was left before it counts as
+//! made elsewhere.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-/// A process beyond doubt: its number and when it started (clock ticks since boot).
+/// A uniquely identified process: its number and when it started (clock ticks since boot).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The number.
@@ -24,7 +24,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// This process; `None` where `/proc` does not tell.
+    /// This process; `None` if `/proc` does not say.
     pub fn us() -> Option<Self> {
         Self::of(std::process::id())
     }
@@ -44,8 +44,8 @@ impl Identity {
         Self::of(self.pid) == Some(self)
     }
 
-    /// Whether this process has ended beyond doubt. `/proc` may hide the processes of other users; the kernel still
-    /// says whether there is one.
+    /// Whether this process has certainly ended. `/proc` may hide the processes of other users; the kernel still says
+    /// whether there is one.
     pub fn is_gone(self) -> bool {
         if fs::exists(format!("/proc/{}/stat", self.pid)).unwrap_or(false) {
             return !self.is_alive();
@@ -66,8 +66,8 @@ pub fn pid_namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino())
 }
 
-/// Where process numbers mean the same as here: this machine since its last boot, in this PID namespace. `None` where
-/// the kernel does not say which boot this is: then nothing can be known about other processes.
+/// Where process numbers mean the same as here: this machine since its last boot, in this PID namespace. `None` if the
+/// kernel does not say which boot this is: then nothing is known about other processes.
 pub fn place() -> Option<u32> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();

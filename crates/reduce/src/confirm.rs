@@ -1,22 +1,23 @@
-//! How often something must come out again before it is believed.
+//! How many times something must recur before it counts as confirmed.
 //!
-//! Idea: a suspected violation is run again on freshly created tables. What comes out every time is
-//! confirmed; what comes out only sometimes, or never again, is flaky: kept apart, and counted.
+//! Idea: a suspected violation is run again on freshly created tables. What recurs every time is confirmed; what recurs
+//! only sometimes, or never, is flaky: kept separately, and counted.
 //!
-//! Assumption: runs are independent of each other. Blind spot: a bug that needs luck looks flaky, and is one.
+//! Assumption: runs are independent of each other. Blind spot: a bug that occurs only by chance is flaky, but still a
+//! bug.
 
 use anchorite_model::Confirmed;
 
-/// What repeating something said about it.
+/// The result of repeating something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmation {
-    /// It came out every time.
+    /// It recurred every time.
     Confirmed(Confirmed),
-    /// It came out sometimes.
+    /// It recurred sometimes.
     Flaky(Confirmed),
-    /// It never came out again.
+    /// It never recurred.
     NotShownAgain {
-        /// So many times it was run.
+        /// The number of runs.
         runs: u32,
     },
 }
@@ -30,13 +31,13 @@ pub struct Repetitions {
 }
 
 impl Repetitions {
-    /// So many repetitions are wanted; at least one.
+    /// The number of repetitions; at least one.
     pub fn new(wanted: u32) -> Self {
         Self { wanted: wanted.max(1), shown: 0, runs: 0 }
     }
 
-    /// Whether another run is needed. All of them are made even after one that showed nothing: how often it
-    /// shows is what a reader of a flaky finding wants to know.
+    /// Whether another run is needed. All runs are made even after one that showed nothing: readers of a flaky finding
+    /// want to know how often it shows.
     pub const fn wants_more(&self) -> bool {
         self.runs < self.wanted
     }
@@ -47,7 +48,7 @@ impl Repetitions {
         self.shown += shown as u32;
     }
 
-    /// What it comes to.
+    /// The result.
     pub const fn verdict(&self) -> Confirmation {
         let confirmed = Confirmed { shown: self.shown, runs: self.runs };
         match self.shown {

@@ -1,10 +1,10 @@
-//! The nearest variants of a reduced case: what one change makes of it.
+//! The nearest variants of a reduced case: the effect of one change.
 //!
 //! Idea: "if the index is removed, the UPDATE waits" tells a developer more than any explanation. The reducer has
 //! already shown that every part is needed to show the finding; the contrast says what happens instead. So the
 //! variants here keep the statements and change what is around them: level, keys, indexes, rows, order.
 //!
-//! Assumption: whoever calls runs the variants and keeps those that do not show the finding.
+//! Assumption: the caller runs the variants and keeps those that do not show the finding.
 
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Level, Outcome, Product, Run, StatementKind};
@@ -15,7 +15,7 @@ use anchorite_sql::ParsedStatement;
 use anchorite_sql::schema;
 use anchorite_sql::syntax::{self, columns_in, values_of, values_of_mut};
 
-/// Something to run beside the case.
+/// A variant of the case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
     /// How it differs, to be read after "the same case".
@@ -29,7 +29,7 @@ pub struct Variant {
 /// The rows that are left out one at a time, at most.
 const ROWS_MAX: usize = 3;
 
-/// The variants to try, the most telling first. `levels` are those of the target, `level` the case's own.
+/// The variants to try, most informative first. `levels` are those of the target, `level` the case's own.
 pub fn contrasts(
     case: &Case,
     product: Product,
@@ -177,7 +177,7 @@ fn without_rows(draft: &Draft) -> Vec<Changed> {
     variants
 }
 
-/// One session after the other; and each COMMIT right behind the last statement of its transaction.
+/// One session after the other; and each COMMIT right after the last statement of its transaction.
 fn other_orders(draft: &Draft) -> Vec<Changed> {
     let speakers = draft.speakers();
     let mut variants = Vec::new();
@@ -191,7 +191,8 @@ fn other_orders(draft: &Draft) -> Vec<Changed> {
         let is_end = matches!(line.parsed.kind(), StatementKind::Commit { .. });
         let before = draft.lines[..at].iter().rposition(|other| other.session != line.session);
         if let Some(before) = before.filter(|before| is_end && *before + 1 < at) {
-            // The transaction's statements behind the other session's go first, together with the COMMIT.
+            // The transaction's statements that come after the other session's are moved before it, together with the
+            // COMMIT.
             let mut variant = draft.clone();
             let moved: Vec<_> = variant.lines.drain(before + 1..=at).collect();
             variant.lines.splice(before..before, moved);
@@ -204,7 +205,7 @@ fn other_orders(draft: &Draft) -> Vec<Changed> {
     variants
 }
 
-/// What became of a variant that does not show the finding, in one line; `original` shows it.
+/// The result of a variant that does not show the finding, in one line; `original` shows it.
 pub fn told(original: &Run, variant: &Run) -> String {
     let name = |session: usize| variant.case.sessions[session].as_str();
     let failure = variant.events.iter().find_map(|event| match &event.outcome {

@@ -35,7 +35,7 @@ pub(crate) struct Cost {
 }
 
 impl Draft {
-    /// Takes a case apart. Headers that speak of step numbers (`shows`, `expect`) do not survive.
+    /// Takes a case apart. Headers that refer to step numbers (`shows`, `expect`) are dropped.
     pub(crate) fn of(case: &Case, dialect: Dialect) -> Self {
         let header = Header { expect: Vec::new(), other: Vec::new(), ..case.header.clone() };
         let read = |statement: &Statement| ParsedStatement::read(&statement.sql, dialect);
@@ -74,7 +74,7 @@ impl Draft {
         case
     }
 
-    /// The sessions that say something, in order of their first statement.
+    /// The sessions with statements, in order of their first one.
     pub(crate) fn speakers(&self) -> Vec<SessionIndex> {
         let mut speakers = Vec::new();
         for line in &self.lines {
@@ -95,7 +95,7 @@ impl Draft {
         self.setup.iter_mut().chain(self.lines.iter_mut().map(|line| &mut line.parsed))
     }
 
-    /// Whether it can be asked about: something is said, and every changed statement can be read back.
+    /// Whether it is a valid question: it has statements, and every changed one can be parsed again.
     pub(crate) fn is_sound(&self) -> bool {
         !self.lines.is_empty() && self.parsed_statements().all(ParsedStatement::is_sound)
     }
@@ -140,7 +140,7 @@ impl Draft {
         self.lines.iter().map(number).collect()
     }
 
-    /// Keeps the steps for which this says so, by position.
+    /// Keeps the steps for which `keep` holds, by position.
     pub(crate) fn retain_lines(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let mut at = 0;
         self.lines.retain(|_| {
@@ -150,13 +150,13 @@ impl Draft {
     }
 }
 
-/// Small whole numbers are easy to read, everything else is not.
+/// Small integers are easy to read, everything else is not.
 pub(crate) fn number_weight(text: &str) -> u64 {
     const STRANGE: u64 = 1 << 20;
     text.parse::<u64>().map_or(STRANGE + text.len() as u64, |number| number.min(STRANGE))
 }
 
-/// `'a'` is easier than `'b'`, and both are easier than `'Xy z'`.
+/// `'a'` is simpler than `'b'`, and both are simpler than `'Xy z'`.
 fn string_weight(text: &str) -> u64 {
     const STRANGE: u64 = 60;
     let weight = |c: char| match c {

@@ -1,15 +1,14 @@
-//! From a case that shows something to the smallest one that still does, and what that case is called.
+//! From a case that shows something to the smallest one that still does, and its fingerprint.
 //!
-//! Nothing here runs anything: the reducer *asks* ("does this case still show the same finding?") and
-//! whoever calls it answers by running. So it works for every oracle, and it can be tested without a server.
+//! Nothing here runs anything: the reducer *asks* ("does this case still show the same finding?") and the caller
+//! answers by running the case. So it works for every oracle, and can be tested without a server.
 //!
 //! * [`reduce`]: hierarchical delta debugging over sessions, statements, schema, rows, clauses, expressions,
 //!   literals, schedule and names.
-//! * [`confirm`]: how often something must come out again.
-//! * [`contrasts`]: the nearest variants, of which those are told that do not show it.
-//! * [`Shape`]: what the reduced case looks like once everything accidental is taken out; its hash is
-//!   the fingerprint.
-//! * [`known`]: issues that have a name already.
+//! * [`confirm`]: how many times something must recur.
+//! * [`contrasts`]: the nearest variants, of which those that do not show it are reported.
+//! * [`Shape`]: what the reduced case looks like without everything accidental; its hash is the fingerprint.
+//! * [`known`]: issues that are already on record.
 
 pub mod confirm;
 pub mod contrast;

@@ -1,9 +1,8 @@
 //! Asking whether smaller drafts are still interesting, and thinning a draft by halves.
 //!
-//! Idea: delta debugging (Zeller and Hildebrandt 2002), without the subsets that hardly ever work: take out as
-//! much as possible at once, then halves, quarters, and at last single things. A pass describes its
-//! things by one *walk* over the draft that asks a [`Picker`] about each of them; the same walk counts them
-//! and takes them out, so the two cannot disagree.
+//! Idea: delta debugging (Zeller and Hildebrandt 2002), without the subsets that hardly ever work: remove as much as
+//! possible at once, then halves, quarters, and finally single items. A pass describes its items by one *walk* over the
+//! draft that asks a [`Picker`] about each of them; the same walk counts and removes them, so the two cannot disagree.
 //!
 //! Every candidate must cost less than the best draft so far; so the search ends, and never grows a case.
 //! Answers are kept by the printed text; nothing is asked twice.
@@ -14,9 +13,9 @@ use anchorite_model::Case;
 
 use crate::draft::Draft;
 
-/// How long to go on.
+/// How long to continue.
 pub struct Budget<'b> {
-    /// So many questions at most.
+    /// The most questions.
     pub questions: usize,
     /// Asked before each question; `false` = no time is left.
     pub time_left: &'b mut dyn FnMut() -> bool,
@@ -25,9 +24,9 @@ pub struct Budget<'b> {
 /// A case that became smaller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reduced {
-    /// The smallest case of which the answer was yes; the original one if there was none.
+    /// The smallest case for which the answer was yes; the original one if there was none.
     pub case: Case,
-    /// So many questions were asked.
+    /// The number of questions asked.
     pub questions: usize,
     /// Whether nothing more was left to try; otherwise the budget was used up.
     pub complete: bool,
@@ -47,7 +46,7 @@ pub(crate) struct Search<'s, 'b> {
     budget: &'s mut Budget<'b>,
     answers: HashMap<String, bool>,
     pub(crate) asked: usize,
-    /// How often a candidate was taken.
+    /// How many candidates were taken.
     pub(crate) taken: usize,
 }
 
@@ -68,7 +67,7 @@ impl<'s, 'b> Search<'s, 'b> {
         self.offer_whatever_it_costs(candidate)
     }
 
-    /// Takes the candidate if it is still interesting. Only for steps that cannot go round in circles.
+    /// Takes the candidate if it is still interesting. Only for steps that cannot cycle.
     pub(crate) fn offer_whatever_it_costs(&mut self, candidate: Draft) -> Result<bool, Stop> {
         if !candidate.is_sound() {
             return Ok(false);
@@ -94,7 +93,7 @@ impl<'s, 'b> Search<'s, 'b> {
         Ok(answer)
     }
 
-    /// Takes out as many as possible of the things that the walk asks about.
+    /// Removes as many as possible of the items that the walk asks about.
     pub(crate) fn thin(&mut self, walk: Walk) -> Result<(), Stop> {
         let base = self.best.clone();
         let mut counting = Picker::new(&[]);
@@ -117,10 +116,10 @@ impl<'s, 'b> Search<'s, 'b> {
     }
 }
 
-/// Goes through a draft and asks about each thing that could be taken out or made simpler.
+/// Walks over a draft and asks about each item that could be removed or simplified.
 pub(crate) type Walk = fn(&mut Draft, &mut Picker<'_>);
 
-/// Says which things go; counts them on the way.
+/// Decides which items are removed, and counts them.
 pub(crate) struct Picker<'m> {
     marks: &'m [bool],
     at: usize,
@@ -131,13 +130,13 @@ impl<'m> Picker<'m> {
         Self { marks, at: 0 }
     }
 
-    /// Whether the next thing goes.
+    /// Whether the next item is removed.
     pub(crate) fn goes(&mut self) -> bool {
         self.at += 1;
         self.marks.get(self.at - 1).copied().unwrap_or(false)
     }
 
-    /// Whether the next thing goes; only what exists is counted.
+    /// Whether the next item is removed; only existing ones are counted.
     pub(crate) fn goes_if(&mut self, exists: bool) -> bool {
         exists && self.goes()
     }

@@ -1,20 +1,20 @@
 //! The layout of a schedule: one column per session, or stacked if the columns would be too narrow.
 //!
 //! Idea: a column is as wide as its contents. If that does not fit, the remarks wrap before the statements do; if that
-//! is not enough, the width is divided, with narrow columns keeping what they need. Time runs downwards, one scene
-//! below the other, so the order of events is never in doubt. Assumption: every scene's session has a name, and a scene
+//! is not enough, the width is divided, with narrow columns keeping what they need. Time runs downwards, one entry
+//! below the other, so the order of events is never in doubt. Assumption: every entry's session has a name, and a entry
 //! can be laid out in any width of at least [`BODY_WIDTH_MIN`].
 
-use crate::story::Scene;
+use crate::entries::Entry;
 use crate::style::{Glyphs, Ink, Line};
 use crate::wrap::{cut, width};
 
-/// A column that has to wrap its statements may not get narrower than this; the scenes are stacked
+/// A column that has to wrap its statements may not get narrower than this; the entries are stacked
 /// instead.
 pub(crate) const COLUMN_WIDTH_MIN: usize = 30;
 /// The widest column, however wide the terminal is: long lines are hard to follow.
 pub(crate) const COLUMN_WIDTH_MAX: usize = 90;
-/// The least width that is left for a scene.
+/// The least width that is left for a entry.
 pub(crate) const BODY_WIDTH_MIN: usize = 12;
 /// Longer names of sessions are cut in the stacked form.
 const NAME_WIDTH_MAX: usize = 16;
@@ -23,39 +23,39 @@ const NUMBER_GAP: usize = 2;
 /// The columns of ` │ `.
 const SEPARATOR: usize = 3;
 
-/// How scenes are drawn.
+/// How entries are drawn.
 pub(crate) trait Draw {
-    /// The lines of a scene, none wider than `room` columns.
-    fn lines(&self, scene: &Scene<'_>, room: usize) -> Vec<Line>;
-    /// The width below which a statement or a table of the scene would have to wrap.
-    fn need(&self, scene: &Scene<'_>) -> usize;
+    /// The lines of a entry, none wider than `room` columns.
+    fn lines(&self, entry: &Entry<'_>, room: usize) -> Vec<Line>;
+    /// The width below which a statement or a table of the entry would have to wrap.
+    fn need(&self, entry: &Entry<'_>) -> usize;
 }
 
-/// Lays out the scenes in at most `limit` columns.
+/// Lays out the entries in at most `limit` columns.
 pub(crate) fn schedule(
-    scenes: &[Scene<'_>],
+    entries: &[Entry<'_>],
     names: &[String],
     limit: usize,
     glyphs: Glyphs,
     draw: &dyn Draw,
 ) -> Vec<Line> {
-    let digits = scenes.iter().map(|scene| scene.n.to_string().len()).max().unwrap_or(1);
+    let digits = entries.iter().map(|entry| entry.n.to_string().len()).max().unwrap_or(1);
     let label = digits + NUMBER_GAP;
-    let widest = |measure: &dyn Fn(&Scene<'_>) -> usize| -> Vec<usize> {
+    let widest = |measure: &dyn Fn(&Entry<'_>) -> usize| -> Vec<usize> {
         let of = |(session, name): (usize, &String)| {
-            let own = scenes.iter().filter(|scene| scene.session == session);
+            let own = entries.iter().filter(|entry| entry.session == session);
             label + own.map(measure).max().unwrap_or(0).max(width(name))
         };
         names.iter().enumerate().map(of).collect()
     };
-    let wanted = widest(&|scene| {
-        let lines = draw.lines(scene, COLUMN_WIDTH_MAX - label);
+    let wanted = widest(&|entry| {
+        let lines = draw.lines(entry, COLUMN_WIDTH_MAX - label);
         lines.iter().map(Line::width).max().unwrap_or(0)
     });
-    let needed = widest(&|scene| draw.need(scene).min(COLUMN_WIDTH_MAX - label));
+    let needed = widest(&|entry| draw.need(entry).min(COLUMN_WIDTH_MAX - label));
     match share(&wanted, &needed, limit) {
-        Some(widths) => side_by_side(scenes, names, &widths, label, glyphs, draw),
-        None => stacked(scenes, names, limit, label, glyphs, draw),
+        Some(widths) => side_by_side(entries, names, &widths, label, glyphs, draw),
+        None => stacked(entries, names, limit, label, glyphs, draw),
     }
 }
 
@@ -76,7 +76,7 @@ fn share(wanted: &[usize], needed: &[usize], limit: usize) -> Option<Vec<usize>>
 }
 
 fn side_by_side(
-    scenes: &[Scene<'_>],
+    entries: &[Entry<'_>],
     names: &[String],
     widths: &[usize],
     label: usize,
@@ -100,9 +100,9 @@ fn side_by_side(
         line
     };
     let mut lines = heading(names, widths, label, glyphs);
-    for scene in scenes {
-        for (i, text) in draw.lines(scene, widths[scene.session] - label).iter().enumerate() {
-            lines.push(row(scene.session, &labelled(scene.n, i == 0, label, text)));
+    for entry in entries {
+        for (i, text) in draw.lines(entry, widths[entry.session] - label).iter().enumerate() {
+            lines.push(row(entry.session, &labelled(entry.n, i == 0, label, text)));
         }
     }
     lines
@@ -128,7 +128,7 @@ fn heading(names: &[String], widths: &[usize], label: usize, glyphs: Glyphs) -> 
 }
 
 fn stacked(
-    scenes: &[Scene<'_>],
+    entries: &[Entry<'_>],
     names: &[String],
     limit: usize,
     label: usize,
@@ -137,14 +137,14 @@ fn stacked(
 ) -> Vec<Line> {
     let room = limit.saturating_sub(label + NUMBER_GAP + BODY_WIDTH_MIN).clamp(1, NAME_WIDTH_MAX);
     let short = |session: usize| cut(&names[session], room, glyphs.ellipsis());
-    let widest = scenes.iter().map(|scene| width(&short(scene.session))).max().unwrap_or(0);
+    let widest = entries.iter().map(|entry| width(&short(entry.session))).max().unwrap_or(0);
     let margin = label + widest + NUMBER_GAP;
     let mut lines = Vec::new();
-    for scene in scenes {
-        for (i, text) in draw.lines(scene, limit - margin).iter().enumerate() {
-            let mut line = labelled(scene.n, i == 0, label, &Line::default());
+    for entry in entries {
+        for (i, text) in draw.lines(entry, limit - margin).iter().enumerate() {
+            let mut line = labelled(entry.n, i == 0, label, &Line::default());
             if i == 0 {
-                line.push(Ink::Title, short(scene.session));
+                line.push(Ink::Title, short(entry.session));
             }
             line.pad_to(margin);
             line.append(text);

@@ -2,7 +2,7 @@
 //! ([`hunt`]), and scripts that repeat them ([`export`]).
 //!
 //! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone prints. The forms for
-//! people ([`text`], [`markdown`], and JUnit's `system-out`) share one description of the run (`story`), so that a
+//! people ([`text`], [`markdown`], and JUnit's `system-out`) share one description of the run (`entries`), so that a
 //! blocked statement is described in the same words everywhere. The form for scripts ([`json`]) is a contract: its
 //! field names do not change.
 //!
@@ -12,6 +12,7 @@
 mod blame;
 mod brief;
 mod columns;
+mod entries;
 mod escape;
 pub mod export;
 pub mod finding;
@@ -26,7 +27,6 @@ mod opinion;
 mod page;
 pub mod probe;
 mod result;
-mod story;
 mod style;
 mod summary;
 mod svg;

@@ -10,11 +10,11 @@
 use anchorite_model::{Case, Ending, Rows, Run, Verdict};
 
 use crate::blame::blame_of_verdicts;
+use crate::entries::{Item, Tone, answer_items, describe, error_items, never_answered};
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
 use crate::markup::{code, fenced, link, plain, row};
 use crate::opinion::{Opinion, disagreement_told, observed_told, remark_told};
 use crate::result::{blocking_label, level_groups, level_label, session_names};
-use crate::story::{Item, Tone, answer_items, error_items, never_answered, tell};
 use crate::summary::summary;
 use crate::table::cell;
 use crate::tuples::tuples;
@@ -109,12 +109,12 @@ fn schedule(result: &RunResult, out: &mut String) {
     let heads: Vec<String> = names.iter().map(|name| plain(name)).collect();
     *out += &row(std::iter::once("#").chain(heads.iter().map(String::as_str)));
     *out += &row(std::iter::once("--:").chain(heads.iter().map(|_| "---")));
-    for scene in tell(run, blame.as_ref()) {
-        let mut pieces = scene.sql.map(statement).unwrap_or_default();
-        pieces.extend(scene.items.iter().map(item));
-        let number = scene.n.to_string();
+    for entry in describe(run, blame.as_ref()) {
+        let mut pieces = entry.sql.map(statement).unwrap_or_default();
+        pieces.extend(entry.items.iter().map(item));
+        let number = entry.n.to_string();
         let told = pieces.join("<br>");
-        let cell = |session: usize| if session == scene.session { told.as_str() } else { "" };
+        let cell = |session: usize| if session == entry.session { told.as_str() } else { "" };
         *out += &row(std::iter::once(number.as_str()).chain((0..names.len()).map(cell)));
     }
     for (n, session) in never_answered(run) {
@@ -131,7 +131,7 @@ fn item(item: &Item<'_>) -> String {
     match item {
         Item::Remark(Tone::Answer, text) => plain(text),
         Item::Remark(Tone::Quote, text) => code(text),
-        Item::Remark(Tone::Aside, text) => format!("*{}*", plain(text)),
+        Item::Remark(Tone::Progress, text) => format!("*{}*", plain(text)),
         Item::Remark(_, text) => format!("**{}**", plain(text)),
         Item::Rows(rows) => tuples(rows, &code),
     }

@@ -10,10 +10,10 @@ use maud::{Markup, PreEscaped, html as markup};
 
 use crate::blame::Blame;
 use crate::columns::Draw;
+use crate::entries::{Entry, EntryKind, describe};
 use crate::escape::visible;
 use crate::page::{Page, TextOptions};
 use crate::result::session_names;
-use crate::story::{Part, Scene, tell};
 use crate::style::{Glyphs, Ink, Line, Style};
 use crate::timeline::{blocking_session, wait_end, waits};
 use crate::wrap::{cut, width};
@@ -57,9 +57,9 @@ struct Area {
     height: f64,
 }
 
-/// A scene with its lines and its place.
+/// A entry with its lines and its place.
 struct Drawn<'s, 'a> {
-    scene: &'s Scene<'a>,
+    entry: &'s Entry<'a>,
     lines: Vec<Line>,
     place: Area,
 }
@@ -74,12 +74,12 @@ struct Bar {
 /// The picture of a run, with a title and a line below it.
 pub(crate) fn svg(run: &Run, title: &str, below: &str, blame: Option<&Blame>) -> String {
     let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
-    let scenes = tell(run, blame);
+    let entries = describe(run, blame);
     let options = TextOptions { width: 400, style: Style::Plain, glyphs: Glyphs::Unicode };
-    let digits = scenes.iter().map(|scene| scene.n.to_string().len()).max().unwrap_or(1);
+    let digits = entries.iter().map(|entry| entry.n.to_string().len()).max().unwrap_or(1);
     let sheet = Sheet { page: Page::new(&options), label: digits + NUMBER_GAP };
-    let lanes = lanes(&scenes, &names, &sheet);
-    let drawn = boxes(&scenes, &lanes, &sheet);
+    let lanes = lanes(&entries, &names, &sheet);
+    let drawn = boxes(&entries, &lanes, &sheet);
     let bars = bars(&drawn);
     let bottom = drawn.last().map_or(3.0 * HEAD, |last| last.place.y + last.place.height);
     let across = lanes.last().map_or(0.0, |last| last.x + last.width) + MARGIN;
@@ -111,12 +111,12 @@ struct Sheet {
 }
 
 /// The lanes from left to right; their height is not set yet.
-fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Area> {
+fn lanes(entries: &[Entry<'_>], names: &[String], sheet: &Sheet) -> Vec<Area> {
     let (least, most) = COLUMNS;
     let mut x = MARGIN;
     let lane = |(session, name): (usize, &String)| {
-        let own = scenes.iter().filter(|scene| scene.session == session);
-        let lines = own.flat_map(|scene| sheet.page.lines(scene, most));
+        let own = entries.iter().filter(|entry| entry.session == session);
+        let lines = own.flat_map(|entry| sheet.page.lines(entry, most));
         let widest = lines.map(|line| line.width()).max().unwrap_or(0);
         let columns = (widest.max(width(name)) + sheet.label).clamp(least, most + sheet.label);
         let wide = columns as f64 * CHARACTER + 2.0 * PADDING;
@@ -127,38 +127,38 @@ fn lanes(scenes: &[Scene<'_>], names: &[String], sheet: &Sheet) -> Vec<Area> {
     names.iter().enumerate().map(lane).collect()
 }
 
-/// One scene below the other, each in its lane.
-fn boxes<'s, 'a>(scenes: &'s [Scene<'a>], lanes: &[Area], sheet: &Sheet) -> Vec<Drawn<'s, 'a>> {
+/// One entry below the other, each in its lane.
+fn boxes<'s, 'a>(entries: &'s [Entry<'a>], lanes: &[Area], sheet: &Sheet) -> Vec<Drawn<'s, 'a>> {
     let mut y = lanes.first().map_or(0.0, |lane| lane.y) + HEAD + GAP;
-    let one = |(i, scene): (usize, &'s Scene<'a>)| {
-        let lane = lanes[scene.session];
-        let inset = if scene.part == Part::Queued { INSET } else { 0.0 };
+    let one = |(i, entry): (usize, &'s Entry<'a>)| {
+        let lane = lanes[entry.session];
+        let inset = if entry.kind == EntryKind::Queued { INSET } else { 0.0 };
         let room = lane.width - 2.0 * PADDING - 2.0 * inset;
         let columns = ((room / CHARACTER) as usize).saturating_sub(sheet.label).max(1);
-        let lines = sheet.page.lines(scene, columns);
+        let lines = sheet.page.lines(entry, columns);
         let height = lines.len().max(1) as f64 * LINE + 2.0 * PADDING - 2.0;
         let (x, wide) = (lane.x + inset, lane.width - 2.0 * inset);
         let place = Area { x, y, width: wide, height };
         // A wait that is answered at once still gets a visible bar.
-        let (next, _) = wait_end(scenes, i);
-        let short = waits(scene) && next == Some(i + 1);
+        let (next, _) = wait_end(entries, i);
+        let short = waits(entry) && next == Some(i + 1);
         y += height + if short { BAR_MIN } else { GAP };
-        Drawn { scene, lines, place }
+        Drawn { entry, lines, place }
     };
-    scenes.iter().enumerate().map(one).collect()
+    entries.iter().enumerate().map(one).collect()
 }
 
 /// From the box of a statement that waits to the box of what follows.
 fn bars(drawn: &[Drawn<'_, '_>]) -> Vec<Bar> {
-    let scenes: Vec<Scene<'_>> = drawn.iter().map(|one| one.scene.clone()).collect();
+    let entries: Vec<Entry<'_>> = drawn.iter().map(|one| one.entry.clone()).collect();
     let bar = |(i, one): (usize, &Drawn<'_, '_>)| {
-        let event = one.scene.event().filter(|_| waits(one.scene))?;
-        let (next, queues) = wait_end(&scenes, i);
+        let event = one.entry.event().filter(|_| waits(one.entry))?;
+        let (next, queues) = wait_end(&entries, i);
         let top = one.place.y + one.place.height;
         let last = drawn.last().map_or(top, |last| last.place.y + last.place.height);
         let end = next.map_or(last, |next| drawn[next].place.y);
         let place = Area { y: top, height: end - top, ..one.place };
-        let label = (!queues && place.height >= BAR_MIN).then(|| format!("{} waits", one.scene.n));
+        let label = (!queues && place.height >= BAR_MIN).then(|| format!("{} waits", one.entry.n));
         (place.height > 0.0).then(|| Bar { place, colour: blocking_session(event), label })
     };
     drawn.iter().enumerate().filter_map(bar).collect()
@@ -205,18 +205,18 @@ fn bar_drawn(i: usize, bar: &Bar) -> Markup {
 
 fn box_drawn(one: &Drawn<'_, '_>, label: usize) -> Markup {
     let Area { x, y, width: wide, height } = one.place;
-    let kind = match one.scene.part {
-        _ if one.scene.guilty => "guilty",
-        Part::Queued => "queued",
+    let kind = match one.entry.kind {
+        _ if one.entry.is_wrong => "guilty",
+        EntryKind::Queued => "queued",
         _ => "box",
     };
     let text_x = x + PADDING + label as f64 * CHARACTER;
     let at = |line: usize| y + PADDING - 1.0 + line as f64 * LINE + BASELINE;
     markup! {
-        g class=(lane_class(one.scene.session)) {
+        g class=(lane_class(one.entry.session)) {
             rect class=(kind) x=(tenth(x)) y=(tenth(y)) width=(tenth(wide)) height=(tenth(height)) rx="4" {}
             rect.side x=(tenth(x)) y=(tenth(y)) width="4" height=(tenth(height)) rx="2" {}
-            text.n x=(tenth(x + PADDING + 2.0)) y=(tenth(at(0))) { (one.scene.n) }
+            text.n x=(tenth(x + PADDING + 2.0)) y=(tenth(at(0))) { (one.entry.n) }
             @for (i, line) in one.lines.iter().enumerate() {
                 text x=(tenth(text_x)) y=(tenth(at(i))) xml:space="preserve" {
                     @for (ink, text) in line.pieces() { tspan class=(ink_class(*ink)) { (text) } }

@@ -9,11 +9,13 @@ use anchorite_model::{BlockingKnowledge, Ending, Rows, Run};
 
 use crate::blame::{Blame, blame_of_verdicts};
 use crate::columns::{COLUMN_WIDTH_MAX, COLUMN_WIDTH_MIN, Draw, schedule};
+use crate::entries::{
+    Entry, EntryKind, Item, Tone, answer_items, describe, error_items, never_answered,
+};
 use crate::escape::{visible, visible_lines};
 use crate::fold::{Outcomes, Repeats, fold, repeats_told};
 use crate::page::{INDENT, Page, TextOptions, paint, prose, section};
 use crate::result::{LevelGroup, blocking_label, level_groups, level_label, session_names};
-use crate::story::{Item, Part, Scene, Tone, answer_items, error_items, never_answered, tell};
 use crate::style::{Ink, Line};
 use crate::summary::summary;
 use crate::table::table;
@@ -123,7 +125,7 @@ impl Page {
         let (ink, mark) = match tone {
             Tone::Answer => (answer_ink(text), ""),
             Tone::Quote => (Ink::Plain, "  "),
-            Tone::Aside => (Ink::Faint, self.glyphs.mark()),
+            Tone::Progress => (Ink::Faint, self.glyphs.mark()),
             Tone::Blocked => (Ink::Warning, self.glyphs.mark()),
             Tone::Resumed => (Ink::Good, self.glyphs.mark()),
             Tone::Failed | Tone::Wrong => (Ink::Bad, self.glyphs.mark()),
@@ -159,31 +161,38 @@ impl Page {
                 Err(error) => error_items(error, false, &mut items),
             }
             let sql = Some(sql.as_str());
-            let scene = Scene { part: Part::Aside, guilty: false, n: 0, session: 0, sql, items };
-            let lines = self.lines(&scene, self.width - INDENT);
+            let entry = Entry {
+                kind: EntryKind::Unscheduled,
+                is_wrong: false,
+                n: 0,
+                session: 0,
+                sql,
+                items,
+            };
+            let lines = self.lines(&entry, self.width - INDENT);
             out.extend(lines.iter().map(|line| line.indented(INDENT)));
         }
     }
 }
 
 impl Draw for Page {
-    fn lines(&self, scene: &Scene<'_>, room: usize) -> Vec<Line> {
-        let mut lines = scene.sql.map(|sql| statement(sql, room)).unwrap_or_default();
+    fn lines(&self, entry: &Entry<'_>, room: usize) -> Vec<Line> {
+        let mut lines = entry.sql.map(|sql| statement(sql, room)).unwrap_or_default();
         if let ([Item::Remark(Tone::Answer, short)], Some(last)) =
-            (scene.items.as_slice(), lines.last_mut())
+            (entry.items.as_slice(), lines.last_mut())
             && last.width() + INDENT + width(short) <= room
         {
             last.push(Ink::Plain, " ".repeat(INDENT));
             last.push(answer_ink(short), short.clone());
             return lines;
         }
-        lines.extend(self.items(&scene.items, room));
+        lines.extend(self.items(&entry.items, room));
         lines
     }
 
-    fn need(&self, scene: &Scene<'_>) -> usize {
-        let sql = scene.sql.map(|sql| statement(sql, COLUMN_WIDTH_MAX)).unwrap_or_default();
-        let items = scene.items.iter().map(|item| {
+    fn need(&self, entry: &Entry<'_>) -> usize {
+        let sql = entry.sql.map(|sql| statement(sql, COLUMN_WIDTH_MAX)).unwrap_or_default();
+        let items = entry.items.iter().map(|item| {
             let lines = self.items(std::slice::from_ref(item), COLUMN_WIDTH_MAX);
             let widest = lines.iter().map(Line::width).max().unwrap_or(0);
             match item {
@@ -198,7 +207,7 @@ impl Draw for Page {
 /// What happened, one column per session.
 pub(crate) fn schedule_lines(page: &Page, run: &Run, blame: Option<&Blame>) -> Vec<Line> {
     let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
-    let mut lines = schedule(&tell(run, blame), &names, page.width, page.glyphs, page);
+    let mut lines = schedule(&describe(run, blame), &names, page.width, page.glyphs, page);
     for (n, session) in never_answered(run) {
         let text = format!("{}{n} ({session}) was never answered", page.glyphs.mark());
         lines.extend(prose(Ink::Warning, &visible(&text), page.prose));

@@ -2,22 +2,22 @@
 
 use anchorite_model::{Blocker, Event, Outcome};
 
-use crate::story::Scene;
+use crate::entries::Entry;
 
 /// Lanes beyond this many share colours.
 pub(crate) const COLOURS: usize = 6;
 
-/// Whether the scene begins or continues a wait.
-pub(crate) fn waits(scene: &Scene<'_>) -> bool {
-    scene.event().is_some_and(|event| matches!(event.outcome, Outcome::Blocked { .. }))
+/// Whether the entry begins or continues a wait.
+pub(crate) fn waits(entry: &Entry<'_>) -> bool {
+    entry.event().is_some_and(|event| matches!(event.outcome, Outcome::Blocked { .. }))
 }
 
-/// The scene with which a wait ends, and whether something queues meanwhile.
-pub(crate) fn wait_end(scenes: &[Scene<'_>], i: usize) -> (Option<usize>, bool) {
-    let scene = &scenes[i];
-    let next = scenes[i + 1..].iter().position(|other| other.n == scene.n).map(|at| i + 1 + at);
-    let meanwhile = &scenes[i + 1..next.unwrap_or(scenes.len())];
-    (next, meanwhile.iter().any(|other| other.session == scene.session))
+/// The entry with which a wait ends, and whether something queues meanwhile.
+pub(crate) fn wait_end(entries: &[Entry<'_>], i: usize) -> (Option<usize>, bool) {
+    let entry = &entries[i];
+    let next = entries[i + 1..].iter().position(|other| other.n == entry.n).map(|at| i + 1 + at);
+    let meanwhile = &entries[i + 1..next.unwrap_or(entries.len())];
+    (next, meanwhile.iter().any(|other| other.session == entry.session))
 }
 
 /// Whom the statement waits for, if it is a session of the case.

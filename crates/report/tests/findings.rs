@@ -190,13 +190,13 @@ fn four_findings_of_one_known_bug_are_one_known_issue() {
     let finding = skew();
     let listed = [(&finding, "a"); 4];
     let text = finding::overview(None, &listed, 0, &OPTIONS);
-    assert!(text.starts_with("No new findings, 1 known issue, none waiting to be looked at\n"));
+    assert!(text.starts_with("No new findings, 1 known issue, none waiting to be examined\n"));
 }
 
 #[test]
 fn a_hunt_in_which_nothing_conflicted_says_so() {
     let empty = HuntSummary { cases: 10, ..HuntSummary::default() };
-    assert!(hunt::text(&empty, &OPTIONS).contains("this hunt says nothing"));
+    assert!(hunt::text(&empty, &OPTIONS).contains("this hunt proves nothing"));
     assert!(hunt::text(&HuntSummary::default(), &OPTIONS).contains("No case was run."));
 }
 

@@ -47,7 +47,7 @@ pub struct Read {
     pub columns: Vec<usize>,
     /// Which rows; `None` = all.
     pub filter: Option<Formula>,
-    /// `FOR UPDATE` and kin.
+    /// `FOR UPDATE` and the like.
     pub locking: bool,
 }
 
@@ -84,7 +84,7 @@ impl Tables {
         Some((tables, rows))
     }
 
-    /// Whether the server counts rows that an UPDATE changed, and not all that it matched.
+    /// Whether the server counts only rows that an UPDATE changed, not all that it matched.
     pub fn counts_changes(&self) -> bool {
         self.dialect == Dialect::Mysql
     }
@@ -172,7 +172,7 @@ impl Tables {
             let AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
             let name = last_name(name)?;
             let column = names.iter().position(|known| *known == name)?;
-            // MySQL computes with what it has just assigned, the standard with what was there before.
+            // MySQL uses the values that it has just assigned, the standard the previous ones.
             let formula = Formula::of(&assignment.value);
             let is_first = set.is_empty() || formula.is_constant();
             let is_new = set.iter().all(|(known, _)| *known != column);
@@ -240,7 +240,7 @@ fn last_name(name: &ObjectName) -> Option<String> {
     Some(part.as_ident()?.value.to_lowercase())
 }
 
-/// A table whose rows are what statements write to it, and nothing else.
+/// A table whose rows are exactly what statements write to it.
 fn table(create: &CreateTable) -> Option<Table> {
     let mut table =
         Table { name: last_name(&create.name)?, columns: Vec::new(), null_if_left_out: Vec::new() };
@@ -279,7 +279,7 @@ fn table(create: &CreateTable) -> Option<Table> {
     (!table.columns.is_empty() && create.query.is_none()).then_some(table)
 }
 
-/// Whether a foreign key does nothing by itself.
+/// Whether a foreign key has no actions.
 const fn quiet(action: Option<ReferentialAction>) -> Option<()> {
     match action {
         None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => Some(()),

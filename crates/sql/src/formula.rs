@@ -1,7 +1,7 @@
-//! Expressions over one row, as far as every product agrees about them.
+//! Expressions over one row, as far as all products agree on them.
 //!
 //! Idea: integers, texts, booleans and NULL with SQL's three-valued logic. Whatever products differ in (division,
-//! collations, conversions, functions) is not understood, and [`None`] says so: a guess would be no proof.
+//! collations, conversions, functions) is not understood and gives [`None`]: a guess would prove nothing.
 
 use anchorite_model::Value;
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as Literal};
@@ -41,7 +41,7 @@ pub enum Formula {
     NotUnderstood,
 }
 
-/// What stands between two operands.
+/// A binary operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as SQL names them")]
 pub enum Operator {
@@ -60,7 +60,7 @@ pub enum Operator {
 }
 
 impl Formula {
-    /// What an expression says.
+    /// The meaning of an expression.
     pub fn of(expr: &Expr) -> Self {
         let boxed = |expr: &Expr| Box::new(Self::of(expr));
         let negated = |negated: bool, formula: Self| {
@@ -210,7 +210,7 @@ fn arithmetic(left: &Value, op: Operator, right: &Value) -> Option<Value> {
         Operator::Plus => left.checked_add(right),
         Operator::Minus => left.checked_sub(right),
         Operator::Multiply => left.checked_mul(right),
-        // Zero is an error here and NULL there.
+        // Division by zero is an error in some products and NULL in others.
         Operator::Modulo => left.checked_rem(right),
         _ => None,
     };
@@ -230,7 +230,7 @@ fn compared(
         (Value::Bool(left), Value::Bool(right)) => Some(Some(holds(left.cmp(right)))),
         (Value::Text(left), Value::Text(right)) => {
             let order = left.cmp(right);
-            // A collation decides about case, accents and the order; it cannot make the same text differ.
+            // A collation decides case, accents and order; it cannot make equal texts differ.
             let is_equality =
                 !holds(std::cmp::Ordering::Less) || !holds(std::cmp::Ordering::Greater);
             let is_plain =

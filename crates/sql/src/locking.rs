@@ -4,7 +4,7 @@ use anchorite_model::sql::{Dialect, Token};
 
 use crate::tokens::{name, outside_parentheses, significant};
 
-/// A query without the clause by which it locks rows.
+/// A query without its locking clause.
 pub fn without_locking_clause(sql: &str, dialect: Dialect) -> Option<&str> {
     let outer = outside_parentheses(&significant(sql, dialect));
     let clause = outer.iter().find(|token| token.is_word("FOR") || token.is_word("LOCK"))?;
@@ -26,7 +26,7 @@ pub fn locked_table(sql: &str, dialect: Dialect, shares: bool) -> Option<String>
     names_table(&tokens)
 }
 
-/// The table behind the first FROM, if it stands there alone.
+/// The table after the first FROM, if it is the only one.
 fn names_table(tokens: &[Token<'_>]) -> Option<String> {
     let from = tokens.iter().position(|token| token.is_word("FROM"))?;
     let table = name(tokens.get(from + 1)?)?.to_owned();

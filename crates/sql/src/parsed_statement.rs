@@ -54,7 +54,7 @@ impl ParsedStatement {
         self.tree.as_deref()
     }
 
-    /// What it says about tables, also where it says something about their storage that the parser does not know.
+    /// What it says about tables, even if it has storage options that the parser does not know.
     pub fn outline(&self) -> Option<Cow<'_, Statement>> {
         if let Some(tree) = self.tree() {
             return Some(Cow::Borrowed(tree));
@@ -69,7 +69,7 @@ impl ParsedStatement {
         if let Some(partition) = tokens.iter().find(|token| token.is_word("PARTITION")) {
             logical.truncate(partition.start);
         }
-        // From the end, so that the places of the others stay.
+        // From the end, so that the positions of the others stay valid.
         let storage = tokens.iter().rev().filter(|token| token.end() <= logical.len());
         let storage: Vec<_> = storage.filter(|token| is_storage(token)).collect();
         storage.iter().for_each(|token| logical.replace_range(token.start..token.end(), ""));
@@ -119,7 +119,7 @@ impl ParsedStatement {
         significant(&self.text, self.dialect)
     }
 
-    /// Whether this name stands somewhere in it.
+    /// Whether this name occurs in it.
     pub fn mentions(&self, name: &str) -> bool {
         self.tokens().iter().any(|token| bare(token).eq_ignore_ascii_case(name))
     }
@@ -130,7 +130,7 @@ impl ParsedStatement {
     }
 }
 
-/// A name without its quotes; empty for what is no name.
+/// A name without its quotes; empty for anything else.
 pub fn bare<'a>(token: &Token<'a>) -> &'a str {
     name(token).unwrap_or_default()
 }
@@ -154,8 +154,8 @@ mod tests {
         assert_eq!(outline.to_string(), "CREATE TABLE t (a INT, PRIMARY KEY (a), CHECK (a >= 0))");
     }
 
-    /// What is left as text is reduced by tokens, which is worse; so there should be little of it beside MySQL's
-    /// partitions.
+    /// What is left as text is reduced by tokens, which works less well; so there should be little of it besides
+    /// MySQL's partitions.
     #[test]
     fn most_of_what_is_generated_has_a_tree() {
         for product in Product::all() {

@@ -15,7 +15,7 @@ pub struct RowStatement<'a> {
     pub table: &'a str,
     /// The table with its alias.
     pub source: &'a str,
-    /// Where the condition stands; empty, behind the last assignment or table, if there is none.
+    /// The position of the condition; empty, after the last assignment or table, if there is none.
     condition: std::ops::Range<usize>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> RowStatement<'a> {
         if condition.is_empty() { String::new() } else { format!(" WHERE ({condition})") }
     }
 
-    /// The rows that it hits.
+    /// The rows that it matches.
     pub fn select(&self) -> String {
         format!("SELECT * FROM {}{}", self.source, self.where_clause())
     }

@@ -25,7 +25,7 @@ pub struct Table {
     pub foreign: Vec<String>,
     /// Generated columns.
     pub generated: Vec<String>,
-    /// Whether what happens to its rows happens to rows that refer to them: CASCADE, SET NULL, SET DEFAULT.
+    /// Whether changes to its rows affect rows that refer to them: CASCADE, SET NULL, SET DEFAULT.
     pub passes_on: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Small questions to syntax trees.
+//! Small queries on syntax trees.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -9,7 +9,7 @@ use sqlparser::ast::{
 
 use crate::walk::{Node, Part, change_expressions};
 
-/// The name of a column that stands alone.
+/// The name of an unqualified column.
 pub fn column_name(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Identifier(name) => Some(name.value.to_lowercase()),
@@ -46,7 +46,7 @@ pub fn columns_in(part: &dyn Part) -> BTreeSet<String> {
     found
 }
 
-/// Whether a subquery stands in a statement as a value: `= (SELECT …)`, `EXISTS (SELECT …)`.
+/// Whether a statement uses a subquery as a value: `= (SELECT …)`, `EXISTS (SELECT …)`.
 pub fn has_subquery_as_value(tree: &Statement) -> bool {
     let mut found = false;
     each_expr(tree, &mut |expr| {
@@ -63,7 +63,7 @@ fn each_expr(part: &dyn Part, look: &mut dyn FnMut(&Expr) -> ControlFlow<()>) {
     });
 }
 
-/// The table that an INSERT goes to.
+/// The table that an INSERT writes to.
 pub fn insert_table(insert: &Insert) -> String {
     match &insert.table {
         TableObject::TableName(name) => last_name(name),

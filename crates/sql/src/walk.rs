@@ -1,7 +1,7 @@
 //! Every expression and every table of a syntax tree, or of a part of one.
 //!
 //! Idea: `sqlparser` compiles its walk over all kinds of nodes anew for each visitor. So there are two visitors here,
-//! one that looks and one that changes, and callers pass a function that is called through a pointer.
+//! one that reads and one that changes, and callers pass a function that is called through a pointer.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use sqlparser::ast::{
     Visit, VisitMut, Visitor, VisitorMut,
 };
 
-/// Something that a walk comes by.
+/// Something that a walk visits.
 #[derive(Debug)]
 pub enum Node<'t> {
     /// The name of a table.
@@ -25,12 +25,12 @@ pub enum Node<'t> {
     QueryEnd,
 }
 
-/// What a walk tells its nodes to; the walk ends at a break.
+/// The function that a walk calls for each node; the walk ends at a break.
 pub type Look<'f> = dyn FnMut(Node<'_>) -> ControlFlow<()> + 'f;
 
 /// A tree or a part of one.
 pub trait Part {
-    /// Goes through all of it, in the order of the text.
+    /// Visits all of it, in the order of the text.
     fn walk(&self, look: &mut Look<'_>);
 }
 
@@ -73,8 +73,7 @@ impl Visitor for Looking<'_, '_> {
     }
 }
 
-/// Goes through the expressions of a tree until `change` says that it is enough; what it puts in the place of an
-/// expression is gone through, too.
+/// Visits the expressions of a tree until `change` ends the walk; replacements of expressions are also visited.
 pub fn change_expressions(
     tree: &mut Statement,
     change: &mut dyn FnMut(&mut Expr) -> ControlFlow<()>,

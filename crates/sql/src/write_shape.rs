@@ -1,6 +1,6 @@
 //! As much of a write's shape as is needed to follow rows: which table it writes, and whether it looks at others.
 //!
-//! Blind spot: only what the tokens say. A shape that is not surely a simple one is none.
+//! Blind spot: it goes only by the tokens. A statement that is not certainly simple has no shape.
 
 use anchorite_model::sql::{Dialect, Token};
 
@@ -19,7 +19,7 @@ pub struct WriteShape {
     pub has_subquery: bool,
     /// Whether that table is named a second time.
     pub names_table_again: bool,
-    /// Whether there are several rows behind VALUES.
+    /// Whether there are several rows after VALUES.
     pub several_rows: bool,
     /// Whether an INSERT changes the row that is in its way: `ON DUPLICATE KEY UPDATE`, `ON CONFLICT … DO UPDATE`.
     pub updates_on_conflict: bool,

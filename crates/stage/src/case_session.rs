@@ -72,7 +72,7 @@ impl CaseSession {
         if self.lost {
             return Some("the connection is lost");
         }
-        // It would run outside of the transaction that it belongs to.
+        // It would run outside the transaction that it belongs to.
         let is_orphan = self.transactions.is_orphaned() && !kind.ends_transaction();
         (is_orphan && *kind != StatementKind::Begin)
             .then_some("its transaction was ended by the error before")

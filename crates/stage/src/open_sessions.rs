@@ -92,7 +92,7 @@ pub struct Stage<'a> {
     /// When a transaction last ended: the waits of others may take a moment to end.
     pub(crate) last_end: Option<Instant>,
     pub(crate) blocked_so_far: u64,
-    /// The connections that somebody waits for, as of the last look.
+    /// The connections that others wait for, as of the last look.
     pub(crate) waited_for: HashSet<ConnectionId>,
     /// No statement of the case can end a wait except by ending a transaction or by an error.
     pub(crate) is_tame: bool,

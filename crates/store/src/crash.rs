@@ -57,7 +57,7 @@ impl Crash {
     /// The version of the layout that is written.
     pub const SCHEMA: u32 = SCHEMA;
 
-    /// Writes it into a folder of its own.
+    /// Writes it into a separate folder.
     pub(crate) fn write(&self, crashes: &Path) -> Result<(), StoreError> {
         let failed = StoreError::io("list", crashes);
         let so_far = fs::read_dir(crashes).map_err(failed)?.count();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::campaign::{SCHEMA, read_json, to_json};
 use crate::{StoreError, atomic};
 
-/// A report that goes beside a finding: its file name and its text.
+/// A report that accompanies a finding: its file name and its text.
 pub type Page = (String, String);
 
 /// Makes the reports of a finding.

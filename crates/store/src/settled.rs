@@ -1,7 +1,7 @@
-//! What became of the suspects, by the case and the oracle that suspected it.
+//! The outcomes of suspects, by case and oracle.
 //!
 //! A case counts once as a hit of a finding, however many oracles saw it there. Earlier releases kept one suspect per
-//! case and did not write down whose it was: what they settled is settled for every oracle.
+//! case and did not record the oracle: what they settled is settled for every oracle.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ impl Settled {
         self.0.contains_key(&(spot, None)) || self.0.contains_key(&(spot, Some(oracle.to_owned())))
     }
 
-    /// Settles a suspect; gives the finding that its case is a further hit of.
+    /// Settles a suspect; returns the finding that its case is a further hit of.
     pub(crate) fn note(
         &mut self,
         spot: Spot,
@@ -36,7 +36,7 @@ impl Settled {
         hit
     }
 
-    /// How many came to this end.
+    /// How many had this outcome.
     pub(crate) fn count(&self, wanted: impl Fn(&Conclusion) -> bool) -> u64 {
         self.0.values().filter(|conclusion| wanted(conclusion)).count() as u64
     }
@@ -60,7 +60,7 @@ mod tests {
             (1, by("b"), "f", false),
             (1, by("c"), "g", true),
             (2, by("b"), "f", true),
-            // Killed before the suspect was removed, and settled again.
+            // The hunt was killed before the suspect was removed, so it is settled again.
             (2, by("b"), "h", false),
             (3, None, "f", true),
         ] {

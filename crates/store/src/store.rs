@@ -268,7 +268,7 @@ impl Store {
         Ok(is_new)
     }
 
-    /// Writes the numbers of the campaign beside its findings, if there is a folder.
+    /// Writes the numbers of the campaign next to its findings, if there is a folder.
     pub fn summary(&self, summary: &HuntSummary) -> Result<(), StoreError> {
         match self.open {
             Some(_) => write_json(&self.folder.summary(), &Summary { schema: SCHEMA, summary }),

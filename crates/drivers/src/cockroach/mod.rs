@@ -1,11 +1,11 @@
 //! CockroachDB, on the PostgreSQL protocol.
 //!
-//! Levels: the server accepts every level and silently runs serializable where it has no other, so the
-//! level is read back *inside* a transaction, and only levels that come back as asked are offered.
+//! Levels: the server accepts every level and silently runs serializable where it has no other, so the level is read
+//! back *inside* a transaction, and only levels that are read back as requested are offered.
 //!
 //! * `watcher`: who waits, from two sources. `turns`: one case at a time, because one of them counts all waits.
 //!
-//! Blind spot: a retry error (40001) may come at any statement; which of them were deadlocks is not told.
+//! Blind spot: a retry error (40001) may occur at any statement; the server does not say which of them were deadlocks.
 
 mod turns;
 mod watcher;
@@ -71,8 +71,8 @@ impl Cockroach {
     }
 }
 
-/// Makes a throw-away server tell sooner that a statement waits: a waiter announces itself after these
-/// delays instead of 10 and 100 ms. Settings of the whole cluster, so never on somebody else's server.
+/// Makes a throw-away server report waits sooner: a waiter announces itself after these delays instead of 10 and 100
+/// ms. These are cluster settings, so never on an external server.
 pub fn hurry_waiters(endpoint: &Endpoint) -> Result<(), TargetError> {
     let target = Cockroach::connect(endpoint)?;
     let mut session = PgSession::new(dial(&target.endpoint, &[])?);
@@ -103,7 +103,7 @@ fn set_and_read_back(
     level_told(session, product)
 }
 
-/// Outside of a transaction the variable may show what was asked for, not what will run.
+/// Outside a transaction the variable may show what was requested, not what will run.
 fn level_told(session: &mut dyn Session, product: Product) -> Result<String, DbError> {
     let levels = &product.descriptor().levels;
     let question = levels.read_back.first().map_or(LEVEL, String::as_str);
@@ -130,12 +130,12 @@ impl Target for Cockroach {
     }
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
-        // A connection that is given up in the middle of this would leave a schema behind.
+        // A connection that is abandoned in the middle of this would leave a schema behind.
         let _unheeded = heed(None);
         let mut admin = PgSession::new(dial(&self.endpoint, &[])?);
         let name = Mark::next().to_string();
         let create = format!("CREATE DATABASE {name}");
-        // Before it is there: what was created in spite of an error is dropped with this.
+        // Before it exists: what was created in spite of an error is dropped with this.
         let schema = CockroachSchema {
             admin: self.endpoint.clone(),
             endpoint: Endpoint { database: name, ..self.endpoint.clone() },
@@ -199,7 +199,7 @@ impl Schema for CockroachSchema {
         if let Some(asked) = options.level
             && level_read_back.parse() != Ok(asked)
         {
-            // Known not to be had, as opposed to a level that was there when we connected.
+            // Known not to be available, as opposed to a level that was available when we connected.
             if !self.levels.contains(&asked) {
                 return Err(TargetError::unsupported(&self.info, asked, &self.levels));
             }

@@ -1,10 +1,10 @@
 //! One case at a time on a node.
 //!
-//! Idea: the node tells how many requests wait, not whose they are. That says something about a case only while no
-//! other one runs there, so cases take turns, in the order in which they asked. Little is lost: tables are made and
-//! dropped in a few system tables that all databases share, where several workers are in each other's way.
+//! Idea: the node reports how many requests wait, not whose they are. That is meaningful only while no other case runs
+//! there, so cases take turns, in the order in which they asked. Little is lost: creating and dropping tables uses a
+//! few system tables that all databases share, where several workers would block each other.
 //!
-//! Assumption: nobody but this process uses the node.
+//! Assumption: only this process uses the node.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::endpoint::Endpoint;
 
-/// The nodes that this process has to do with, by address.
+/// The nodes that this process uses, by address.
 static NODES: Mutex<BTreeMap<String, Arc<Turns>>> = Mutex::new(BTreeMap::new());
 
 /// Who is next on a node.
@@ -36,7 +36,7 @@ impl Turns {
         Arc::clone(lock(&NODES).entry(address).or_default())
     }
 
-    /// Stands in line.
+    /// Joins the queue.
     pub(super) fn ask(self: &Arc<Self>) -> Turn {
         let mut queue = lock(&self.queue);
         queue.last += 1;
@@ -46,7 +46,7 @@ impl Turns {
     }
 }
 
-/// A place in the line, given up when dropped.
+/// A place in the queue, released when dropped.
 #[derive(Debug)]
 pub(super) struct Turn {
     turns: Arc<Turns>,

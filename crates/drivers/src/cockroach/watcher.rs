@@ -1,13 +1,14 @@
-//! Who waits on CockroachDB: two sources, and what they say together.
+//! Who waits on CockroachDB: two sources, combined.
 //!
-//! * `crdb_internal.cluster_locks` (from v22.1 on) tells holders and waiters of each key, but not every wait. A key
-//!   may be free, reserved for the first one in its queue, who waits elsewhere; the next one waits for that
-//!   reservation, and the view has no row for it.
-//! * The metric `txnwaitqueue.pusher.waiting` tells how many requests of the node wait for another transaction, of
-//!   whatever kind, but not which ones. Where it is no less than the number of outstanding statements, all of them
+//! * `crdb_internal.cluster_locks` (from v22.1 on) shows holders and waiters of each key, but not every wait. A key may
+//!   be free, reserved for the first one in its queue, who waits elsewhere; the next one waits for that reservation,
+//!   and the view has no row for it.
+//! * The metric `txnwaitqueue.pusher.waiting` counts the requests of the node that wait for another transaction, for
+//!   whatever reason, but does not say which ones. If it is at least the number of outstanding statements, all of them
 //!   wait.
 //!
-//! So a statement waits if the first source shows it, or if by the second everybody waits; then by whom is unknown.
+//! So a statement waits if the first source shows it, or if according to the second all wait; then the blocker is
+//! unknown.
 //!
 //! Assumption: a statement has one waiting request at a time, and one case at a time uses the node (`turns`).
 //! Blind spot: a statement that waits without being shown while another one works. The second source counts a
@@ -30,7 +31,7 @@ const PUSHERS: &str = "SELECT value::INT FROM crdb_internal.node_metrics \
 pub(super) struct CockroachWatcher {
     session: PgSession,
     target: String,
-    /// The database whose locks can be asked for; `None`: the version does not tell.
+    /// The database whose locks can be queried; `None`: not in this version.
     database: Option<String>,
     /// Whether the last look needed the number of waiters.
     counted: bool,
@@ -50,7 +51,7 @@ impl CockroachWatcher {
 
     fn locks(&mut self) -> Result<Vec<Lock>, TargetError> {
         let Some(database) = &self.database else { return Ok(Vec::new()) };
-        // A holder whose transaction has ended is no row of the second table: its lock is about to go.
+        // A holder whose transaction has ended has no row in the second table: its lock is about to be released.
         let sql = format!(
             "SELECT t.session_id, l.lock_key_pretty, l.granted \
              FROM crdb_internal.cluster_locks l \
@@ -63,7 +64,7 @@ impl CockroachWatcher {
     /// How many requests of the node wait for a transaction.
     fn pushers(&mut self) -> Result<usize, TargetError> {
         let rows = match self.ask(PUSHERS) {
-            // Not everybody may read it. Without it the first source has to do.
+            // It needs a privilege. Without it the first source has to suffice.
             Err(_) if self.database.is_some() => return Ok(0),
             rows => rows?,
         };
@@ -114,11 +115,11 @@ fn lock_wait(waiter: ConnectionId, blockers: Option<Vec<ConnectionId>>) -> Wait 
     Wait { waiter, blockers, kind: "lock".to_owned() }
 }
 
-/// What both sources say: who is shown, and everybody else if all that is outstanding waits.
+/// Both sources combined: those that are shown, and all others if everything outstanding waits.
 fn together(shown: Vec<Wait>, pushers: usize, outstanding: &[ConnectionId]) -> Vec<Wait> {
     let mut waits = shown;
-    // Fewer waiters than statements: somebody moves, and it is not told who. Those that are shown may be among
-    // the counted ones, so they take nothing off the number that is needed.
+    // Fewer waiters than statements: some statement is running, but it is unknown which. Those that are shown may be
+    // among the counted ones, so they do not reduce the number that is needed.
     if pushers >= outstanding.len() {
         let is_shown = |id: &ConnectionId| waits.iter().any(|wait| wait.waiter == *id);
         let others: Vec<_> = outstanding.iter().copied().filter(|id| !is_shown(id)).collect();
@@ -146,8 +147,8 @@ impl Lock {
     }
 }
 
-/// Waiters with the holders of the keys that they wait for. A key between two holders (just released,
-/// not yet handed on) is nobody's: its waiters are left out.
+/// Waiters with the holders of the keys that they wait for. A key between two holders (just released, not yet passed
+/// on) has no holder: its waiters are left out.
 fn waits_of(locks: &[Lock], outstanding: &[ConnectionId]) -> Vec<Wait> {
     let mut waits = Vec::new();
     for waiter in outstanding {
@@ -207,9 +208,9 @@ mod tests {
         // The view may show nothing at all, or the version may not have it.
         assert_eq!(look(&[], 2, &[1, 4]), [(1, None), (4, None)]);
         assert_eq!(look(&[], 1, &[4]), [(4, None)]);
-        // A waiter in the queue of a key that nobody holds is not shown, but it counts.
+        // A waiter in the queue of a key without a holder is not shown, but it counts.
         assert_eq!(look(&[lock(4, "/1", false)], 1, &[4]), [(4, None)]);
-        // Nobody is counted yet, or the metric may not be read: who is shown waits.
+        // Nothing is counted yet, or the metric may not be read: those that are shown wait.
         assert_eq!(look(&locks, 0, &[1]), [(1, Some(vec![2]))]);
     }
 

@@ -6,8 +6,8 @@
 //! later) and from the order of the statements elsewhere, which is the same unless a statement was
 //! resumed and then met a second lock.
 //!
-//! Blind spot: of a prepared transaction whose connection is gone the server prints no locks, so who waits for it
-//! waits for somebody unknown.
+//! Blind spot: for a prepared transaction whose connection is gone the server prints no locks, so the blocker of a
+//! session that waits for it is unknown.
 
 use super::status::{Status, Transaction};
 
@@ -15,7 +15,7 @@ use super::status::{Status, Transaction};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RowWait {
     pub waiter: u64,
-    /// The connections it waits for; `None` if the server did not print the locks that would tell.
+    /// The connections it waits for; `None` if the server did not print the locks in question.
     pub blockers: Option<Vec<u64>>,
     pub kind: &'static str,
 }

@@ -18,7 +18,7 @@ pub(crate) enum Lock {
 pub(crate) struct RecordLock {
     /// Space id and page number.
     pub page: (u64, u64),
-    /// The records on the page; number 1 is the supremum, behind the last record.
+    /// The records on the page; number 1 is the supremum, after the last record.
     pub heaps: Vec<u32>,
     pub exclusive: bool,
     /// Only the gap before the record.
@@ -70,7 +70,7 @@ impl Lock {
         }
     }
 
-    /// What one waits for who waits for this lock.
+    /// What a session that waits for this lock waits for, in words.
     pub(crate) fn describe(&self) -> &'static str {
         match self {
             Self::Record(lock) if lock.insert_intention => "gap lock",
@@ -87,7 +87,7 @@ impl RecordLock {
         let rest = line.strip_prefix("RECORD LOCKS space id ")?;
         let space = number_at_start(rest)?;
         let page = number_at_start(rest.split_once(" page no ")?.1)?;
-        // Names may contain anything, so the modes are looked for behind the last transaction id.
+        // Names may contain anything, so the modes are looked for after the last transaction id.
         let (_, modes) = rest.rsplit_once(" trx id ")?;
         Some(Self {
             page: (space, page),
@@ -104,7 +104,7 @@ impl RecordLock {
         if self.page != held.page || !(self.exclusive || held.exclusive) {
             return false;
         }
-        // Who holds an insert intention or only a gap blocks nobody but inserts into that gap.
+        // A holder of an insert intention, or only of a gap, blocks nothing but inserts into that gap.
         let passes_gaps = !self.insert_intention && held.gap;
         let gap_beside_record = self.gap && held.record_only;
         !(held.insert_intention || passes_gaps || gap_beside_record)

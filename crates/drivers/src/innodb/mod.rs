@@ -4,9 +4,9 @@
 //! `innodb_lock_waits` are refreshed at most every 100 ms, and polling keeps them stale. Pure parts:
 //! `status` takes the text apart, `lock` knows which locks conflict, `blockers` puts both together.
 //!
-//! Assumption: the user has the PROCESS privilege. Blind spot: without `innodb_status_output_locks=ON`
-//! the status shows who waits, not for whom. MySQL 8 and later need another way (`crate::mysql`): its
-//! status omits waits for shared locks.
+//! Assumption: the user has the PROCESS privilege. Blind spot: without `innodb_status_output_locks=ON` the status shows
+//! who waits, not for whom. MySQL 8 and later need another method (`crate::mysql`): its status omits waits for shared
+//! locks.
 
 mod blockers;
 mod lock;
@@ -28,8 +28,8 @@ const STATUS_COLUMN: usize = 2;
 /// What descriptors call it.
 pub(crate) const PURGE_NAME: &str = "innodb";
 
-/// A deleted row's index entries take part in locking until purge has removed them: after 2 ms on MariaDB
-/// and 12 ms on MySQL 9.7 (measured), or much later where somebody has an open snapshot.
+/// A deleted row's index entries take part in locking until purge has removed them: after 2 ms on MariaDB and 12 ms on
+/// MySQL 9.7 (measured), or much later if there is an open snapshot.
 pub(crate) const PURGE: PurgeQuestion =
     PurgeQuestion { sql: "SHOW ENGINE INNODB STATUS", read: purge_progress };
 

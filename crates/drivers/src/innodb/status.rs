@@ -1,9 +1,8 @@
 //! The transaction list of `SHOW ENGINE INNODB STATUS`, taken apart.
 //!
-//! Each transaction is printed as a header (`---TRANSACTION id, state`, lines with its counts, the
-//! connection's `thread id`), the statement it runs, the lock it waits for, and, with
-//! `innodb_status_output_locks=ON`, the locks it has. The text is the same from MySQL 5.6 to MariaDB
-//! 11.8 but for the unit of the waiting time.
+//! Each transaction is printed as a header (`---TRANSACTION id, state`, lines with its counts, the connection's
+//! `thread id`), the statement it runs, the lock it waits for, and, with `innodb_status_output_locks=ON`, the locks it
+//! has. The text is the same from MySQL 5.6 to MariaDB 11.8 except for the unit of the waiting time.
 //!
 //! Assumption: no statement contains a line that starts like one of InnoDB's own (`---TRANSACTION `,
 //! `TABLE LOCK table `, `RECORD LOCKS space id `). Blind spots: the server prints at most ten locks of a
@@ -53,7 +52,7 @@ impl Status {
 
     pub(crate) fn parse(text: &str) -> Self {
         let mut status = Self::default();
-        // When the list is cut, its heading and its first transactions give way to the remark.
+        // When the list is truncated, its heading and its first transactions are replaced by the remark.
         let is_before = |line: &&str| *line != LIST_START && !line.starts_with(TRUNCATED);
         let mut reader = Reader::default();
         for line in text.lines().skip_while(is_before).take_while(|line| *line != LIST_END) {
@@ -74,7 +73,7 @@ impl Status {
 /// Where in a transaction's text the reader is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Before the first transaction, or behind its end.
+    /// Before the first transaction, or after its end.
     #[default]
     Outside,
     /// The header, up to the line with the thread id.
@@ -158,7 +157,7 @@ impl Reader {
     }
 }
 
-/// How far purge has come, from the lines above the list of transactions.
+/// How far purge has got, from the lines above the list of transactions.
 pub(crate) fn purge_progress(text: &str) -> Option<PurgeProgress> {
     let behind = |start: &str| text.lines().find_map(|line| line.strip_prefix(start));
     let purge = behind("Purge done for trx's n:o < ")?;

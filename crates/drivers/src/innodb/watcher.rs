@@ -1,4 +1,5 @@
-//! The watcher of MariaDB and MySQL 5.x: InnoDB's status, and the process list for whom it does not explain.
+//! The watcher of MariaDB and MySQL 5.x: InnoDB's status, and the process list for connections that it does not
+//! explain.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use crate::{ConnectionId, TargetError, Wait, Watcher};
 
 const ROW_LOCKS: &str = "SHOW ENGINE INNODB STATUS";
 const STATES: &str = "SHOW PROCESSLIST";
-/// How long a connection may be missing from a status that was cut.
+/// How long a connection may be missing from a truncated status.
 const UNSEEN_LIMIT: Duration = Duration::from_secs(2);
 
 pub(crate) struct StatusWatcher {
@@ -21,7 +22,7 @@ pub(crate) struct StatusWatcher {
 }
 
 impl StatusWatcher {
-    /// Connects and looks once, so that missing rights are noticed here.
+    /// Connects and asks once, so that missing privileges are noticed here.
     pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, String> {
         let open = || -> Result<_, Box<dyn std::error::Error>> {
             let mut connection = Connection::open(endpoint)?;

@@ -1,6 +1,6 @@
-//! Passwords that do not stand in the URL: the formats of the files in which users keep them.
+//! Passwords outside the URL: the formats of the files in which users keep them.
 //!
-//! Pure: who reads files and the environment hands their texts over.
+//! Pure: the caller reads files and the environment, and passes their texts in.
 
 pub mod my_cnf;
 pub mod pgpass;

@@ -1,13 +1,13 @@
 //! The option files of MySQL's and MariaDB's clients: `[client]` and its like, `user`, `password`, `port`, `ssl-…`.
 //!
-//! Source: the manuals' chapters on option files, and `my_default.c`. What stands later counts, whatever its
-//! group. `-` and `_` are the same in names; values may be quoted and have escapes; `#` begins a comment
-//! anywhere outside quotes, `;` at the beginning of a line.
-//! Blind spots: `!include`, the files in `/etc`, and the obfuscated `.mylogin.cnf`.
+//! Source: the manuals' chapters on option files, and `my_default.c`. Later lines take precedence, whatever their
+//! group. `-` and `_` are the same in names; values may be quoted and have escapes; `#` begins a comment anywhere
+//! outside quotes, `;` at the beginning of a line. Blind spots: `!include`, the files in `/etc`, and the obfuscated
+//! `.mylogin.cnf`.
 
 use anchorite_model::Product;
 
-/// What a file says to a client; `None` where it says nothing.
+/// The settings in a file; `None` if it does not say.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ClientOptions {
     /// The account.

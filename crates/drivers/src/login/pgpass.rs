@@ -1,8 +1,8 @@
 //! PostgreSQL's password file: lines of `host:port:database:user:password`.
 //!
-//! Source: the libpq manual, "The Password File". The first line that fits counts; `*` fits everything; `\:` and
-//! `\\` stand for `:` and `\`; a line that begins with `#` is a comment.
-//! Blind spot: `localhost` does not stand for the directory of a Unix socket, which no URL here names.
+//! Source: the libpq manual, "The Password File". The first line that matches counts; `*` matches everything; `\:` and
+//! `\\` stand for `:` and `\`; a line that begins with `#` is a comment. Blind spot: `localhost` does not mean the
+//! directory of a Unix socket, which no URL here names.
 
 use crate::endpoint::Endpoint;
 
@@ -27,7 +27,7 @@ struct Field {
     is_any: bool,
 }
 
-/// The first four fields end at a colon; the last one is the rest of the line, in which a bare colon may stand.
+/// The first four fields end at a colon; the last one is the rest of the line, which may contain a bare colon.
 fn fields(line: &str) -> Vec<Field> {
     let mut fields = vec![Field::default()];
     let mut raw_star = false;

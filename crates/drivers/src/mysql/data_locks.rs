@@ -1,9 +1,9 @@
 //! Who waits for whose row or table lock, from MySQL's `data_lock_waits` and `data_locks`: the pure part.
 //!
-//! The edges are taken between *transactions*. The thread columns of `data_lock_waits` must not be used:
-//! they name the thread that created the lock structure, and a row that its owner has only inserted gets
-//! its lock structure from the first one that runs into it. A transaction's own table lock, however, is
-//! always created by itself, so those rows of `data_locks` tell whose a transaction is.
+//! The edges are taken between *transactions*. The thread columns of `data_lock_waits` must not be used: they name the
+//! thread that created the lock structure, and a row that its owner has only inserted gets its lock structure from the
+//! first session that conflicts with it. A transaction's own table lock, however, is always created by itself, so those
+//! rows of `data_locks` show whose a transaction is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,8 @@ pub(super) struct ThreadWait {
     pub kind: &'static str,
 }
 
-/// The waits of all threads. A transaction that ended between the two looks has no row any more; an edge
-/// to it is no longer true.
+/// The waits of all threads. A transaction that ended between the two queries no longer has a row; an edge to it is no
+/// longer valid.
 pub(super) fn thread_waits(edges: &[Edge], locks: &[DataLock]) -> Vec<ThreadWait> {
     let owners: BTreeMap<u64, u64> = locks
         .iter()

@@ -1,7 +1,7 @@
 //! The watcher of MySQL 8 and later: the performance schema and the process list.
 //!
-//! One round trip while nobody waits; a second one names the parties of a wait. The tables are not
-//! cached by the server.
+//! One round trip while nothing waits; a second one identifies the parties of a wait. The server does not cache these
+//! tables.
 
 use super::data_locks::{DataLock, Edge, thread_waits};
 use crate::endpoint::Endpoint;
@@ -25,7 +25,7 @@ pub(crate) struct DataLockWatcher {
 }
 
 impl DataLockWatcher {
-    /// Connects and looks once, so that missing rights are noticed here.
+    /// Connects and asks once, so that missing privileges are noticed here.
     pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, String> {
         let open = || -> Result<_, Box<dyn std::error::Error>> {
             let mut connection = Connection::open_multi(endpoint)?;

@@ -1,4 +1,4 @@
-//! Small questions to a server and their plain answers.
+//! Small queries to a server and their plain answers.
 
 use anchorite_model::{Answer, Value};
 

@@ -1,4 +1,4 @@
-//! Databases of ours that are still on a server, and how they go.
+//! Our databases that are still on a server, and how they are dropped.
 
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ pub(super) fn drop_database(
     control.query(&format!("DROP DATABASE IF EXISTS {name}"), DROP_LIMIT).map(drop)
 }
 
-/// What may hold a database that cannot be dropped. The server does not say which database a prepared transaction
-/// belongs to, so it is not ours to end.
+/// What may block a database from being dropped. The server does not say which database a prepared transaction belongs
+/// to, so we must not end it.
 fn prepared(control: &mut Connection) -> String {
     match control.query("XA RECOVER", CONTROL_LIMIT) {
         Ok(answer) if !rows(&answer, 0).is_empty() => {

@@ -5,7 +5,7 @@
 //! every conflicting granted lock on its object, and for pending requests of higher priority.
 //!
 //! Source: the compatibility tables in the servers' `mdl.cc`. Assumption: the server's row for a lock
-//! appears and disappears with the lock. Blind spots, hence [`Judgement::Unclear`]: a waiter's own row
+//! appears and disappears with the lock. Blind spots, hence [`WaitState::Unclear`]: a waiter's own row
 //! stays PENDING for a moment after the grant, and a lock that was upgraded keeps its first type.
 
 use crate::ConnectionId;
@@ -22,19 +22,19 @@ pub(super) struct Ticket {
     pub owner: Option<ConnectionId>,
 }
 
-/// What the tickets say about a connection whose state is to wait.
+/// What the tickets say about a connection in a waiting state.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
+pub(super) enum WaitState {
     /// It waits for these.
     Waiting(Vec<ConnectionId>),
-    /// It does not: nobody else has anything on its object. It was granted the lock just now.
+    /// It does not: no other connection has a lock on its object. It was granted the lock just now.
     NotWaiting,
     /// The tickets do not explain the wait; these connections share its object.
     Unclear(Vec<ConnectionId>),
 }
 
-/// Judges one connection.
-pub(super) fn judge(waiter: ConnectionId, tickets: &[Ticket]) -> Judgement {
+/// Decides for one connection.
+pub(super) fn wait_state(waiter: ConnectionId, tickets: &[Ticket]) -> WaitState {
     let mut blockers = Vec::new();
     let mut sharers = Vec::new();
     let mut is_pending = false;
@@ -54,11 +54,11 @@ pub(super) fn judge(waiter: ConnectionId, tickets: &[Ticket]) -> Judgement {
         list.dedup();
     }
     if !blockers.is_empty() {
-        Judgement::Waiting(blockers)
+        WaitState::Waiting(blockers)
     } else if is_pending && sharers.is_empty() {
-        Judgement::NotWaiting
+        WaitState::NotWaiting
     } else {
-        Judgement::Unclear(sharers)
+        WaitState::Unclear(sharers)
     }
 }
 
@@ -157,10 +157,10 @@ mod tests {
             .collect()
     }
 
-    fn check(text: &str, expected: &[(ConnectionId, Judgement)]) {
+    fn check(text: &str, expected: &[(ConnectionId, WaitState)]) {
         let tickets = tickets(text);
         for (waiter, judgement) in expected {
-            assert_eq!(judge(*waiter, &tickets), *judgement, "{waiter} in {text}");
+            assert_eq!(wait_state(*waiter, &tickets), *judgement, "{waiter} in {text}");
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
              2 t SHARED_UPGRADABLE GRANTED
              2 t EXCLUSIVE PENDING
              3 t SHARED_READ PENDING",
-            &[(2, Judgement::Waiting(vec![1])), (3, Judgement::Waiting(vec![2]))],
+            &[(2, WaitState::Waiting(vec![1])), (3, WaitState::Waiting(vec![2]))],
         );
     }
 
@@ -180,7 +180,7 @@ mod tests {
         check(
             "2 t EXCLUSIVE PENDING
              1 u SHARED_READ GRANTED",
-            &[(2, Judgement::NotWaiting)],
+            &[(2, WaitState::NotWaiting)],
         );
     }
 
@@ -189,7 +189,7 @@ mod tests {
         check(
             "1 t SHARED_READ GRANTED
              2 t SHARED_WRITE PENDING",
-            &[(2, Judgement::Unclear(vec![1])), (3, Judgement::Unclear(vec![]))],
+            &[(2, WaitState::Unclear(vec![1])), (3, WaitState::Unclear(vec![]))],
         );
     }
 
@@ -205,7 +205,7 @@ mod tests {
         ] {
             check(
                 &format!("1 o {granted} GRANTED\n2 o {asked} PENDING"),
-                &[(2, Judgement::Waiting(vec![1]))],
+                &[(2, WaitState::Waiting(vec![1]))],
             );
         }
         for (asked, granted) in [
@@ -215,7 +215,7 @@ mod tests {
         ] {
             check(
                 &format!("1 o {granted} GRANTED\n2 o {asked} PENDING"),
-                &[(2, Judgement::Unclear(vec![1]))],
+                &[(2, WaitState::Unclear(vec![1]))],
             );
         }
     }

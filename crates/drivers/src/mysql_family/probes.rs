@@ -22,7 +22,7 @@ const TIDB_TRX: &str = "tidb-trx";
 /// The descriptor's own query.
 const QUERY: &str = "query";
 
-/// What a server tells about itself that its probes need.
+/// What the probes need to know about a server.
 pub(super) struct Surroundings {
     tidb: Option<TidbConfig>,
 }
@@ -37,7 +37,7 @@ impl Surroundings {
         Ok(Self { tidb })
     }
 
-    /// How the engine is set up where that changes its behaviour.
+    /// How the engine is set up, if that changes its behaviour.
     pub(super) fn variant(&self) -> &str {
         self.tidb.as_ref().map_or("", TidbConfig::store)
     }
@@ -68,7 +68,7 @@ impl Surroundings {
         Ok(match name {
             INNODB_STATUS => Box::new(StatusWatcher::open(endpoint)?),
             DATA_LOCKS => Box::new(DataLockWatcher::open(endpoint)?),
-            // The log may be on another machine, or not ours to read.
+            // The log may be on another machine, or not readable by us.
             TIDB_LOG => {
                 let log = self.tidb.as_ref().and_then(TidbConfig::debug_log);
                 let log = log.ok_or("the server writes no debug log")?;

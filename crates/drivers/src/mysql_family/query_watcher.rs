@@ -1,8 +1,8 @@
 //! A watcher that asks one query of a product's descriptor, and the process list for what that does not show.
 //!
-//! The query answers with a row per wait: the waiting connection, the one that it waits for (NULL where the server does
-//! not tell), and what for. Both questions go in one round trip. Assumption: a lock that was granted is gone from the
-//! view. Blind spot: what neither the view nor the process list shows.
+//! The query returns a row per wait: the waiting connection, the one that it waits for (NULL if the server does not
+//! say), and what for. Both queries go in one round trip. Assumption: a lock that was granted is gone from the view.
+//! Blind spot: what neither the view nor the process list shows.
 
 use super::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
 use crate::endpoint::Endpoint;
@@ -20,7 +20,7 @@ pub(super) struct QueryWatcher {
 }
 
 impl QueryWatcher {
-    /// Connects and looks once, so that missing rights are noticed here.
+    /// Connects and asks once, so that missing privileges are noticed here.
     pub(super) fn open(endpoint: &Endpoint, query: &str) -> Result<Self, String> {
         let open = || -> Result<_, Box<dyn std::error::Error>> {
             let mut connection = Connection::open_multi(endpoint)?;
@@ -46,7 +46,7 @@ impl QueryWatcher {
     }
 }
 
-/// The views that a query looks at, for people: the names with a dot in it.
+/// The views in a query, for people: the names with a dot.
 fn views(query: &str) -> String {
     let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
     let mut views: Vec<&str> = words
@@ -57,7 +57,7 @@ fn views(query: &str) -> String {
     views.join(", ")
 }
 
-/// The rows of the query: those of one waiter are put together.
+/// The rows of the query, grouped by waiter.
 fn read(rows: &[Vec<Value>]) -> Vec<Wait> {
     let number = |cell: &Value| -> Option<u64> { text(cell)?.parse().ok() };
     let mut waits: Vec<Wait> = Vec::new();

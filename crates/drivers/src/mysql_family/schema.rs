@@ -1,4 +1,4 @@
-//! A database of the run's own.
+//! The run's own database.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(super) fn create(server: &Arc<Server>) -> Result<Box<dyn Schema>, TargetError> {
-    // A connection that is given up in the middle of this would leave a database behind.
+    // A connection that is abandoned in the middle of this would leave a database behind.
     let _unheeded = heed(None);
     let name = Mark::next().to_string();
     let mut control = Connection::open(&server.endpoint)?;
@@ -102,8 +102,8 @@ impl Schema for FamilySchema {
     }
 }
 
-/// Ends what is left of the run's sessions, then drops the database. Where that fails, because the server is away for
-/// instance, the name tells the next command whose it was.
+/// Ends what is left of the run's sessions, then drops the database. If that fails, for instance because the server is
+/// away, the name tells the next command whose it was.
 impl Drop for FamilySchema {
     fn drop(&mut self) {
         let _unheeded = heed(None);

@@ -1,7 +1,7 @@
 //! A recognised server: what its product's descriptor says, as this server has it.
 //!
-//! Which levels there are, how one is set and read back, how a connection is ended: all of that is data. What differs
-//! between two servers of a product (a variable that only newer ones have) is asked once, when we connect.
+//! Which levels there are, how one is set and read back, how a connection is ended: all of that is data. Differences
+//! between two servers of a product (a variable that only newer ones have) are determined once, when we connect.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::endpoint::Endpoint;
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, PurgeQuestion, TargetError, Watcher, innodb};
 
-/// A level as the server tells it.
+/// A level as reported by the server.
 pub(crate) struct ReadBack {
     /// The levels that the session really runs at: more than one where they coincide.
     pub levels: Vec<Level>,
-    /// The server's words, with what else decides about the isolation.
+    /// The server's words, with the other settings that affect isolation.
     pub words: String,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Server {
     pub info: TargetInfo,
     pub errors: ErrorRules,
     pub levels: Vec<Level>,
-    /// The question for a session's level that it understands.
+    /// The query for a session's level that it understands.
     read_back: &'static str,
     surroundings: probes::Surroundings,
 }
@@ -107,7 +107,7 @@ impl Server {
         Ok(read_back)
     }
 
-    /// What the server calls this connection.
+    /// The server's id of this connection.
     pub(super) fn connection_id(
         &self,
         connection: &mut Connection,
@@ -126,13 +126,13 @@ impl Server {
         form.replace("{id}", &id.to_string())
     }
 
-    /// The statement after which a connection at repeatable read keeps the server from interfering, until its
+    /// The statement with which a connection at repeatable read stops background work of the server, until its
     /// transaction ends.
     pub(super) fn stillness(&self) -> Option<&'static str> {
         self.descriptor().session.stillness.as_deref()
     }
 
-    /// How to learn when deleted rows are not felt any more; `None` where they never are.
+    /// How to find out when deleted rows no longer have an effect; `None` if they never have one.
     pub(super) fn purge(&self) -> Option<PurgeQuestion> {
         (self.descriptor().session.purge.as_deref()? == innodb::PURGE_NAME).then_some(innodb::PURGE)
     }
@@ -172,7 +172,7 @@ fn question_for_level(
     Ok(questions.last().map_or("SELECT NULL", String::as_str))
 }
 
-/// The product that answers: the one that the URL names, if the server does not say that it is another one.
+/// The product that answers: the one that the URL names, unless the server says that it is another.
 fn recognise_product(named: Product, version: &str, comment: &str) -> Product {
     let text = format!("{version} {comment}").to_lowercase();
     let fits = |product: &Product| {
@@ -189,7 +189,7 @@ fn recognise_product(named: Product, version: &str, comment: &str) -> Product {
     others.find(fits).unwrap_or(named)
 }
 
-/// The product with another engine than its usual one.
+/// The product with an engine other than its usual one.
 fn with_engine(product: Product, engine: Option<&str>) -> Result<Product, String> {
     let Some(engine) = engine else { return Ok(product) };
     let name = format!("{product}:{engine}");

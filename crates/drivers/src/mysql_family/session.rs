@@ -104,8 +104,7 @@ impl Session for FamilySession {
         self.connection.takes_several()
     }
 
-    /// Asks on a connection of its own, because this one is waiting. A failure shows up as a statement
-    /// that goes on.
+    /// Asks on a separate connection, because this one is waiting. A failure shows up as a statement that continues.
     fn cancel(&mut self) {
         if self.connection.is_busy()
             && let Ok(mut other) = Connection::open(&self.server.endpoint)
@@ -115,8 +114,8 @@ impl Session for FamilySession {
     }
 }
 
-/// A session that was idle ends with its connection. One that was waiting for a lock would go on
-/// waiting, so it stays on the list of those that are killed with the schema.
+/// An idle session ends with its connection. One that is waiting for a lock would keep waiting, so it stays on the list
+/// of those that are killed with the schema.
 impl Drop for FamilySession {
     fn drop(&mut self) {
         if !self.connection.is_busy() {

@@ -1,13 +1,13 @@
 //! Waits that show as a connection's state: metadata, user, backup, global read and table locks.
 //!
-//! The state alone is not exact: a waiter clears it only when it gets the processor again. So each one is
-//! held against `performance_schema.metadata_locks`, which names the blockers. What that does not explain
-//! (or where the server does not keep it: MariaDB's default, MySQL 5.6) has to last for a while.
+//! The state alone is not exact: a waiter clears it only when it gets the processor again. So each one is compared with
+//! `performance_schema.metadata_locks`, which names the blockers. What that does not explain (or if the server does not
+//! record it: MariaDB's default, MySQL 5.6) has to last for a while.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::metadata::{Judgement, Ticket, judge};
+use super::metadata::{Ticket, WaitState, wait_state};
 use super::{CONTROL_LIMIT, rows, text, variable, waiting_states};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, Wait, wait_readable};
@@ -39,7 +39,7 @@ impl StateWatch {
         let records = is_on
             && match connection.query(INSTRUMENT, CONTROL_LIMIT) {
                 Ok(answer) => super::first_text(&answer).as_deref() == Some("YES"),
-                // Without the right to look, or in a version that does not have the table.
+                // Without the privilege, or in a version that does not have the table.
                 Err(WireError::Server(_)) => false,
                 Err(lost) => return Err(lost),
             };
@@ -73,12 +73,12 @@ impl StateWatch {
         let mut waits = Vec::new();
         let mut unclear = BTreeMap::new();
         for (waiter, kind) in states {
-            match judge(waiter, &tickets) {
-                Judgement::Waiting(blockers) => {
+            match wait_state(waiter, &tickets) {
+                WaitState::Waiting(blockers) => {
                     waits.push(Wait { waiter, blockers: Some(blockers), kind });
                 }
-                Judgement::NotWaiting => {}
-                Judgement::Unclear(sharers) => {
+                WaitState::NotWaiting => {}
+                WaitState::Unclear(sharers) => {
                     let blockers = (!sharers.is_empty()).then_some(sharers);
                     unclear.insert(waiter, Wait { waiter, blockers, kind });
                 }
@@ -96,7 +96,7 @@ impl StateWatch {
     }
 }
 
-/// Which connection a performance schema thread is. Thread ids are never used twice.
+/// Which connection a performance schema thread is. Thread ids are never reused.
 #[derive(Default)]
 pub(crate) struct Threads {
     connections: BTreeMap<u64, ConnectionId>,

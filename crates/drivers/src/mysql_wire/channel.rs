@@ -1,8 +1,8 @@
 //! Packets over a socket that never blocks.
 //!
-//! A packet is a length, a sequence number and a payload; payloads of 16 MiB and more are split. Reading
-//! takes what has arrived and says `None` when that is no whole packet yet. Only writing may wait, for
-//! room in the socket's buffer: a server that awaits a command reads it without taking any lock.
+//! A packet is a length, a sequence number and a payload; payloads of 16 MiB and more are split. Reading takes what has
+//! arrived and returns `None` if that is not a complete packet yet. Only writing may wait, for space in the socket's
+//! buffer: a server that waits for a command reads it without taking any lock.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -38,8 +38,8 @@ impl Channel {
         self.socket.fd()
     }
 
-    /// Encrypts from here on. The server has nothing to say at this moment: what came before would be somebody
-    /// else's words.
+    /// Encrypts from here on. The server sends nothing at this point: anything that arrived before could be an
+    /// attacker's.
     pub(super) fn encrypt(&mut self, endpoint: &Endpoint, deadline: Instant) -> Result<(), String> {
         if !self.incoming.is_empty() {
             return Err("the server sent something before TLS began".to_owned());
@@ -51,7 +51,7 @@ impl Channel {
         self.socket.is_encrypted()
     }
 
-    /// Sends the first packets of commands, one behind the other.
+    /// Sends the first packets of commands, one after another.
     pub(super) fn send_commands(&mut self, command: u8, arguments: &[&str]) -> io::Result<()> {
         let mut outgoing = BytesMut::new();
         for argument in arguments {
@@ -63,7 +63,7 @@ impl Channel {
         self.socket.send(&outgoing)
     }
 
-    /// The answer to the next command that was sent together with others is to come.
+    /// The answer to the next of several commands sent together follows.
     pub(super) fn expect_next_answer(&mut self) -> io::Result<()> {
         self.codec.reset_seq_id();
         // The command had the first number.
@@ -77,7 +77,7 @@ impl Channel {
         self.socket.send(&outgoing)
     }
 
-    /// The next packet, if it has arrived whole.
+    /// The next packet, if it has arrived completely.
     pub(super) fn receive(&mut self) -> io::Result<Option<&[u8]>> {
         // The first part of a split packet must survive a call that ends before the last part is there.
         if self.handed_out {
@@ -95,8 +95,8 @@ impl Channel {
         }
     }
 
-    /// The last packet that has arrived, whatever it is an answer to: a server that ends tells its clients so, even
-    /// those that have asked nothing. For a connection that is given up.
+    /// The last packet that has arrived, whatever it answers: a server that shuts down tells its clients so, even idle
+    /// ones. For a connection that is being abandoned.
     pub(super) fn last_packet(&mut self) -> Option<Vec<u8>> {
         while let Ok(true) = self.socket.take_in(&mut self.incoming) {}
         // A packet with an unexpected number was taken apart before it was refused.
@@ -138,7 +138,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::time::Duration;
 
-    /// An error that nobody has asked for: the first packet of a conversation, where an answer would be the second.
+    /// An unsolicited error: the first packet of a conversation, where an answer would be the second.
     const UNASKED: &[u8] = b"\x0d\0\0\0\xff\x1d\x04#08S01bye!";
 
     #[test]

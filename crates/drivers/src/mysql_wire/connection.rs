@@ -22,7 +22,7 @@ use crate::wait::{INTERRUPTED, is_interrupted, wait_readable};
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
 
-/// Why a statement got no answer of the good kind.
+/// Why a statement did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WireError {
     /// The server answered an error.
@@ -48,7 +48,7 @@ impl Connection {
         Self::open_with(endpoint, CapabilityFlags::empty())
     }
 
-    /// Connects so that one command may hold several statements separated by `;`.
+    /// Connects so that one command may contain several statements separated by `;`.
     pub(crate) fn open_multi(endpoint: &Endpoint) -> Result<Self, TargetError> {
         Self::open_with(endpoint, CapabilityFlags::CLIENT_MULTI_STATEMENTS)
     }
@@ -70,12 +70,12 @@ impl Connection {
         self.connection_id
     }
 
-    /// Whether one command may hold several statements.
+    /// Whether one command may contain several statements.
     pub(crate) fn takes_several(&self) -> bool {
         self.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS)
     }
 
-    /// Whether the server and we agreed on encryption.
+    /// Whether the connection is encrypted.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.channel.is_encrypted()
     }
@@ -95,7 +95,7 @@ impl Connection {
         self.submit_several(&[sql]);
     }
 
-    /// Sends statements one behind the other; their answers come in order.
+    /// Sends statements one after another; their answers arrive in order.
     pub(crate) fn submit_several(&mut self, statements: &[&str]) {
         debug_assert!(!self.is_busy(), "a statement is still outstanding");
         let response = |_: &&str| Response::new(self.capabilities);
@@ -105,7 +105,7 @@ impl Connection {
         }
         let sent = self.channel.send_commands(COM_QUERY, statements);
         let sent = sent.and_then(|()| match statements {
-            // One statement may have taken several packets: the numbers go on from there.
+            // One statement may have taken several packets: the numbers continue from there.
             [_] => Ok(()),
             _ => self.channel.expect_next_answer(),
         });
@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up. What the server said last tells more than the system does.
+    /// Abandons the connection. The server's last message says more than the system's.
     fn lose(&mut self, error: &io::Error) {
         let said = self.channel.last_packet();
         let said = said.and_then(|packet| ServerError::parse(&packet, self.capabilities).ok());
@@ -153,8 +153,7 @@ impl Connection {
         }
     }
 
-    /// Sends a statement and waits for its answer. A connection that does not answer within the limit
-    /// is given up.
+    /// Sends a statement and waits for its answer. A connection that does not answer within the limit is abandoned.
     pub(crate) fn query(&mut self, sql: &str, limit: Duration) -> Result<Answer, WireError> {
         let deadline = Instant::now() + limit;
         self.submit(sql);
@@ -174,7 +173,7 @@ impl Connection {
     }
 }
 
-/// Says goodbye if nothing is under way, so that the server does not log an aborted connection.
+/// Sends a quit command if nothing is under way, so that the server does not log an aborted connection.
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.lost.is_none() && !self.is_busy() {

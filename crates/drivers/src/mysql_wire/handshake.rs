@@ -100,7 +100,7 @@ fn try_to_connect(
         is_local,
         is_encrypted: channel.is_encrypted(),
     };
-    // A plugin that is not understood here may not be the account's own: the server will switch.
+    // A plugin that is not supported here may not be the account's own: the server will switch.
     let plugin = greeting.auth_plugin().filter(|plugin| is_safe(plugin));
     let plugin = plugin.unwrap_or(AuthPlugin::MysqlNativePassword);
     authenticate(&mut channel, endpoint, capabilities, plugin, exchange, deadline)?;
@@ -212,7 +212,7 @@ impl Context for &Exchange<'_> {
     }
 }
 
-/// Whether the plugin is understood and keeps the password unreadable on a plain connection.
+/// Whether the plugin is supported and keeps the password unreadable on a plain connection.
 fn is_safe(plugin: &AuthPlugin<'_>) -> bool {
     matches!(
         plugin,
@@ -244,7 +244,7 @@ fn refusal(packet: &[u8], capabilities: CapabilityFlags, endpoint: &Endpoint) ->
     Refusal::Refused(words)
 }
 
-/// What the server says.
+/// The server's message.
 fn refusal_words(packet: &[u8], capabilities: CapabilityFlags) -> String {
     match ServerError::parse(packet, capabilities) {
         Ok(error) => format!("{} (error {})", error.message, error.code),

@@ -1,4 +1,4 @@
-//! The packets that answer one command, put together: a pure state machine.
+//! Assembles the packets that answer one command: a pure state machine.
 //!
 //! Every result is either an OK packet, an ERR packet or a result set (column count, columns, EOF, rows,
 //! EOF). The status flags of an OK or EOF packet say whether another result follows (`CALL`,
@@ -49,11 +49,11 @@ impl ServerError {
 enum State {
     /// The next packet opens a result.
     Start,
-    /// So many column packets are still to come.
+    /// This many column packets are still to come.
     Columns(u64),
     /// The EOF between columns and rows is to come.
     ColumnsEnd,
-    /// Rows, or the EOF behind them.
+    /// Rows, or the EOF after them.
     Rows,
 }
 
@@ -77,8 +77,8 @@ impl Response {
         }
     }
 
-    /// Takes the next packet; `Some` when the answer is complete. An `Err` means that the server does
-    /// not keep to the protocol and the connection cannot be used any more.
+    /// Takes the next packet; `Some` when the answer is complete. An `Err` means that the server violates the protocol
+    /// and the connection is unusable.
     pub(super) fn feed(
         &mut self,
         packet: &[u8],

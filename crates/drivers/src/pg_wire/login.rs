@@ -1,8 +1,8 @@
 //! Connecting to a server of the PostgreSQL protocol: encryption, the start-up message, authentication.
 //!
-//! Encryption is asked for first, with a message of its own that the server answers with one byte. Nothing may
-//! follow that byte: whoever sends more could be somebody in between who wants it taken for the server's words.
-//! Understood are cleartext passwords, MD5 and SCRAM-SHA-256 (without channel binding).
+//! Encryption is requested first, with a separate message that the server answers with one byte. Nothing may follow
+//! that byte: more could come from an attacker in between who wants it taken for the server's. Understood are cleartext
+//! passwords, MD5 and SCRAM-SHA-256 (without channel binding).
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::wait::{INTERRUPTED, is_interrupted, wait_readable};
 /// Longest time for opening a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 
-/// The server's answer to the wish for encryption: now, or not at all.
+/// The server's answer to the request for encryption: now, or not at all.
 const WILLING: u8 = b'S';
 const UNWILLING: u8 = b'N';
 
@@ -158,7 +158,7 @@ impl PgConnection {
     }
 }
 
-/// Asks the server for encryption; whether it is willing.
+/// Asks the server for encryption; returns whether it agrees.
 fn asks_for_tls(socket: &mut Socket, deadline: Instant) -> io::Result<bool> {
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
@@ -183,7 +183,7 @@ pub(super) fn tell_apart(socket: &Socket, message: &[u8]) -> Result<(), String> 
         side.encrypt_like(socket, deadline)?;
     }
     side.send(message).map_err(say)?;
-    // The server closes when it has taken the request in.
+    // The server closes when it has read the request.
     let mut nothing = BytesMut::new();
     while side.take_in(&mut nothing).is_ok() {
         wait_until(&side, deadline).map_err(say)?;

@@ -10,7 +10,7 @@ use super::writes::FIRST_WRITE;
 use crate::Reply;
 
 impl SabotagedSession {
-    /// Another end of the transaction, if it has something to lose or to keep.
+    /// A different end of the transaction, if it has something to lose or to keep.
     pub(super) fn before_end(&mut self) -> Option<Act> {
         let marked = std::mem::take(&mut self.first_write_marked);
         let transaction = self.transaction();
@@ -58,7 +58,7 @@ impl SabotagedSession {
         Some(Act::Send("SAVEPOINT anchorite_kept".to_owned(), After::Relabel("ROLLBACK")))
     }
 
-    /// A COMMIT that failed in the place of a ROLLBACK is rolled back all the same.
+    /// A COMMIT that failed in place of a ROLLBACK is still rolled back.
     pub(super) fn pretend_rollback(&self, reply: Reply) -> Reply {
         match reply {
             Ok(mut answer) => {
@@ -69,7 +69,7 @@ impl SabotagedSession {
         }
     }
 
-    /// Passes the statement on and notes which rows it changes for others.
+    /// Passes the statement on and records which rows it changes for others.
     pub(super) fn remembering(&self) -> Option<Act> {
         let is_watched =
             lock(&self.shared.records).others(self.key).any(|other| other.transaction.open);
@@ -80,7 +80,7 @@ impl SabotagedSession {
         Some(Act::Send(self.sql.clone(), After::Remember(before)))
     }
 
-    /// What the statement has changed is remembered for those who were inside a transaction meanwhile.
+    /// What the statement has changed is remembered for sessions that were inside a transaction meanwhile.
     pub(super) fn remember(
         &self,
         before: &[(String, anchorite_model::Rows)],

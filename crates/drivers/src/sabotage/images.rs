@@ -1,7 +1,7 @@
-//! Rows before and after somebody's commit, for the sabotage that writes the old ones back.
+//! Rows before and after a commit, for the sabotage that writes the old ones back.
 //!
-//! Blind spot: rows are compared by value. Of several rows that changed at once, those that have the most values
-//! in common are taken for the same row.
+//! Blind spot: rows are compared by value. Of several rows that changed at once, those with the most values in common
+//! are taken for the same row.
 
 use anchorite_model::{Rows, Value};
 
@@ -14,11 +14,11 @@ pub(super) struct Image {
     pub columns: Vec<String>,
     pub before: Vec<Value>,
     pub after: Vec<Value>,
-    /// Who was inside a transaction when it was committed.
+    /// The sessions that were inside a transaction when it was committed.
     pub open_for: Vec<Key>,
 }
 
-/// The rows that changed between two states, for those who are inside a transaction beside `writer`.
+/// The rows that changed between two states, for sessions other than `writer` that are inside a transaction.
 pub(super) fn remembered_by(
     records: &Records,
     writer: Key,

@@ -1,8 +1,8 @@
-//! The saboteur: breaks isolation on purpose, between a session and its driver, on any target.
+//! Sabotage: breaks isolation on purpose, between a session and its driver, on any target.
 //!
-//! Idea: an oracle that has never seen a fault proves nothing by staying silent. [`sabotaged`] wraps a target;
-//! statements are passed on, and now and then one is rewritten, answered by somebody else, or undone
-//! behind the session's back. What the stage then sees is what a DBMS with that fault would show.
+//! Idea: an oracle that has never seen a fault proves nothing by reporting nothing. [`sabotaged`] wraps a target;
+//! statements are passed on, and now and then one is rewritten, answered with other rows, or undone without the session
+//! knowing. What the stage then sees is what a DBMS with that fault would show.
 //!
 //! Rules:
 //!
@@ -10,17 +10,15 @@
 //!   had one open since this transaction began). A serial run on the same wrapper is honest, as it is on a
 //!   DBMS with a real isolation fault. Only [`Sabotage::WriteSkew`] is always on: a weaker level shows
 //!   nothing in a serial run.
-//! * It acts once per overlap: from the moment when a transaction is open until none is. So kept
-//!   sessions need no reset between two cases, and the same schedule gives the same act.
-//! * What it needs beside the session (a look at the committed state) it asks over a connection of its own, whose
-//!   statements never wait: one that would is cancelled. Where an act cannot be carried out, the honest
-//!   thing happens.
+//! * It acts once per overlap: from the moment when a transaction is open until none is. So kept sessions need no reset
+//!   between two cases, and the same schedule has the same effect.
+//! * What it needs besides the session (the committed state) it reads over a separate connection, whose statements
+//!   never wait: one that would is cancelled. If it cannot act, the statement runs honestly.
 //!
 //! Assumption: one thread drives all sessions of a sabotaged target, one case at a time.
 //!
-//! Blind spots: writes with joins, CTEs or several tables are left alone by those sabotages that have to read
-//! the statement; rows are recognised by their values, so a row with a value that cannot be compared
-//! (JSON in PostgreSQL) is never chosen.
+//! Blind spots: sabotages that have to read the statement leave writes with joins, CTEs or several tables alone; rows
+//! are recognised by their values, so a row with a value that cannot be compared (JSON in PostgreSQL) is never chosen.
 
 mod ends;
 mod images;
@@ -44,7 +42,7 @@ use shared::{Shared, lock};
 /// A way to break isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Sabotage {
-    /// See [`Sabotage::sentence`]; so for all of them.
+    /// See [`Sabotage::sentence`]; the same for all of them.
     DirtyRead,
     #[expect(missing_docs, reason = "the sentence tells")]
     NonRepeatableRead,
@@ -166,7 +164,7 @@ impl Sabotage {
         }
     }
 
-    /// Whether it changes what is stored in the end; the others change only what reads show.
+    /// Whether it changes what is stored in the end; the others change only what reads return.
     pub const fn changes_final_state(self) -> bool {
         !matches!(
             self,
@@ -204,7 +202,7 @@ impl fmt::Display for Sabotage {
     }
 }
 
-/// A text that names no sabotage.
+/// A text that is not the name of a sabotage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown sabotage '{0}'")]
 pub struct UnknownSabotage(pub String);
@@ -231,7 +229,7 @@ pub struct Sabotaged<'t> {
 }
 
 impl Sabotaged<'_> {
-    /// How often the sabotage has acted so far. One that is always on is not counted.
+    /// How many times the sabotage has acted so far. One that is always on is not counted.
     pub fn acts(&self) -> u64 {
         lock(&self.shared.records).acts
     }

@@ -1,4 +1,4 @@
-//! Sabotage of reads: the honest answer is awaited, then other rows take its place; or locks are not taken.
+//! Sabotage of reads: the honest answer is awaited, then replaced by other rows; or locks are not taken.
 //!
 //! The honest statement is executed in any case, so that the session's snapshot and locks are what they would
 //! be. An answer is only replaced by one that differs from it.
@@ -33,7 +33,7 @@ impl Past {
 }
 
 impl Shared {
-    /// Takes a snapshot that holds no lock. SQLite has such a thing only with a write-ahead log.
+    /// Takes a snapshot that holds no lock. SQLite has this only with a write-ahead log.
     pub(super) fn keep_the_past(&self, location: &SharedSchema) {
         let transactions = &self.info.product.descriptor().transactions;
         let statements = transactions.snapshot_in(&self.info.variant);
@@ -47,7 +47,7 @@ impl Shared {
         past.open = statements.iter().all(is_taken);
     }
 
-    /// Asks the snapshot, once: afterwards it is gone, and with it the metadata locks of the read.
+    /// Queries the snapshot, once: afterwards it is gone, and with it the metadata locks of the read.
     fn ask_the_past(&self, location: &SharedSchema, sql: &str) -> Option<Answer> {
         let answer = {
             let mut past = lock(&self.past);
@@ -59,7 +59,7 @@ impl Shared {
         answer
     }
 
-    /// Lets the snapshot go.
+    /// Releases the snapshot.
     pub(super) fn forget_the_past(&self, location: &SharedSchema) {
         let mut past = lock(&self.past);
         if std::mem::take(&mut past.open)

@@ -1,4 +1,4 @@
-//! What the saboteur knows about the sessions of a target: who is inside a transaction, who overlapped.
+//! What the sabotage knows about the sessions of a target: which are inside a transaction, which overlapped.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl Records {
         self.entries.iter().any(|entry| entry.transaction.open)
     }
 
-    /// A statement is about to be sent: whoever is at work now overlaps with it.
+    /// A statement is about to be sent: everything running now overlaps with it.
     pub(super) fn enter(&mut self, key: Key) {
         let at = self.at(key);
         self.entries[at].busy = true;

@@ -1,6 +1,6 @@
-//! A schema whose sessions are sabotaged, and a watcher that may let a waiter through.
+//! A schema whose sessions are sabotaged, and a watcher that may release a waiter.
 //!
-//! The session that looks after kept tables is no part of any case: it is the honest one.
+//! The session that maintains kept tables is not part of any case, so it is honest.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -108,8 +108,8 @@ struct SabotagedWatcher {
 }
 
 impl SabotagedWatcher {
-    /// Takes the lock away from its holder: its transaction is committed, and another one begun, behind
-    /// its back. The waiter goes on by itself.
+    /// Takes the lock away from its holder: its transaction is committed, and another one begun, without its knowledge.
+    /// The waiter continues by itself.
     fn let_through(&self, waits: &[Wait]) -> bool {
         if self.shared.sabotage != Sabotage::LockNotTaken || lock(&self.shared.records).acted {
             return false;
@@ -122,7 +122,7 @@ impl SabotagedWatcher {
             && self.shared.execute(&location, holder.as_mut(), "BEGIN").is_ok()
     }
 
-    /// The only holder of the lock, if it can be committed without anybody noticing at once.
+    /// The only holder of the lock, if it can be committed without being noticed at once.
     fn robbed(&self, wait: &Wait) -> Option<(SharedSession, Arc<SharedSchema>)> {
         let [holder] = wait.blockers.as_deref()? else { return None };
         let records = lock(&self.shared.records);
@@ -144,7 +144,7 @@ impl Watcher for SabotagedWatcher {
         all: &[ConnectionId],
     ) -> Result<Vec<Wait>, TargetError> {
         let waits = self.watcher.waits(outstanding, all)?;
-        // Nobody waits any more: the stage has to look again.
+        // Nothing waits any more: the stage has to look again.
         Ok(if self.let_through(&waits) { Vec::new() } else { waits })
     }
 

@@ -1,8 +1,8 @@
-//! A session between the stage and its driver: most statements pass, some are tampered with.
+//! A session between the stage and its driver: most statements are passed on, some are tampered with.
 //!
-//! A statement goes through three schemas: *before* may rewrite it or prepare something, the driver executes
-//! what is sent (and may wait for locks, as any statement), *after* may change the answer or the effect.
-//! What is done before and after happens at once, with statements that do not wait ([`Shared::execute`]).
+//! A statement goes through three steps: *before* may rewrite it or prepare something, the driver executes what is sent
+//! (and may wait for locks, as any statement), *after* may change the answer or the effect. What is done before and
+//! after happens at once, with statements that do not wait ([`Shared::execute`]).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use super::shared::{Shared, SharedSession, lock};
 use super::shared_schema::SharedSchema;
 use crate::{ConnectionId, Reply};
 
-/// What is to be done with the answer.
+/// What to do with the answer.
 #[derive(Debug, Default)]
 pub(super) enum After {
-    /// It is handed on.
+    /// It is passed on.
     #[default]
     HandOn,
-    /// Other rows may take the place of those that were read.
+    /// The rows that were read may be replaced.
     Reread,
     /// It was the answer of another statement: the tag is made to fit.
     Relabel(&'static str),
-    /// It was a COMMIT in the place of a ROLLBACK.
+    /// It was a COMMIT in place of a ROLLBACK.
     PretendRollback,
     /// The write is undone.
     Undo,
@@ -58,7 +58,7 @@ pub(super) struct SabotagedSession {
     /// The statement as the stage sent it.
     pub sql: String,
     pub kind: StatementKind,
-    /// A savepoint behind the transaction's first write was set.
+    /// A savepoint after the transaction's first write was set.
     pub first_write_marked: bool,
     after: After,
     /// The answer of a statement that was not sent.
@@ -114,7 +114,7 @@ impl SabotagedSession {
         self.shared.execute(&self.location(), lock(&self.session).as_mut(), sql)
     }
 
-    /// Asks the committed state; an error if it cannot be asked at once.
+    /// Queries the committed state; an error if it cannot be read at once.
     pub(super) fn ask_committed(&self, sql: &str) -> Reply {
         self.shared.ask_committed(&self.location(), sql)
     }

@@ -1,7 +1,7 @@
-//! What the sessions of a sabotaged target share: the records, and connections of the saboteur's own.
+//! What the sessions of a sabotaged target share: the records, and the sabotage's own connections.
 //!
-//! Invariant: when control returns to the stage, no connection of the saboteur's holds a lock that a
-//! session of the case could wait for.
+//! Invariant: when control returns to the stage, none of the sabotage's own connections holds a lock that a session of
+//! the case could wait for.
 
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,10 +18,10 @@ use super::shared_schema::SharedSchema;
 use crate::wait::is_interrupted;
 use crate::{ConnectionId, Reply, Session, SessionOptions, Watcher, read_table, wait_readable};
 
-/// A session of the case: its wrapper and the saboteur use it in turns.
+/// A session of the case: its wrapper and the sabotage take turns using it.
 pub(super) type SharedSession = Arc<Mutex<Box<dyn Session>>>;
 
-/// How long a statement of the saboteur's may be silent before the server is asked whether it waits.
+/// How long one of the sabotage's own statements may be silent before the server is asked whether it waits.
 const SILENCE: Duration = Duration::from_millis(2);
 /// How long it may take altogether.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ pub(super) struct Shared {
     schemas: Mutex<Vec<Weak<SharedSchema>>>,
 }
 
-/// A connection of the saboteur's own.
+/// One of the sabotage's own connections.
 pub(super) struct Aside {
     pub session: Box<dyn Session>,
     /// The schema that it was opened through, and ends with.
@@ -51,7 +51,7 @@ pub(super) struct Aside {
     whereabouts: String,
 }
 
-/// A lock that a panic has poisoned is as good as any other: what it guards is looked at once more.
+/// A lock that a panic has poisoned is as good as any other: the data behind it is consistent.
 pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -85,7 +85,7 @@ impl Shared {
         schemas.push(Arc::downgrade(location));
     }
 
-    /// The schema that this statement moves its session into.
+    /// The schema that this statement switches its session to.
     pub(super) fn entered_by(&self, sql: &str) -> Option<Arc<SharedSchema>> {
         let schemas = lock(&self.schemas);
         let mut alive = schemas.iter().filter_map(Weak::upgrade);
@@ -100,7 +100,7 @@ impl Shared {
         lock(&self.watcher).take_if(|(home, _)| home == name);
     }
 
-    /// Makes `aside` a connection that is in this schema.
+    /// Makes `aside` a connection in this schema.
     pub(super) fn bring(
         &self,
         aside: &mut Option<Aside>,
@@ -130,7 +130,7 @@ impl Shared {
         }
     }
 
-    /// Asks the committed state; an error if it cannot be asked at once.
+    /// Queries the committed state; an error if it cannot be read at once.
     pub(super) fn ask_committed(&self, location: &SharedSchema, sql: &str) -> Reply {
         let mut side = lock(&self.side);
         self.bring(&mut side, location, None);
@@ -200,7 +200,7 @@ impl Shared {
         // Where sessions cannot move, a watcher sees only its own schema.
         watcher.take_if(|(home, _)| location.enter.is_none() && *home != location.name);
         if watcher.is_none() {
-            // The schema is locked by whoever lists its tables: then the time limit has to do.
+            // The schema is locked while its tables are listed: then the time limit has to suffice.
             let Ok(schema) = location.schema.try_lock() else { return false };
             *watcher = schema.watcher().ok().map(|watcher| (location.name.clone(), watcher));
         }

@@ -11,9 +11,9 @@ use super::session::{Act, After, SabotagedSession};
 use super::shared::lock;
 use crate::Reply;
 
-/// Behind the first write of a transaction.
+/// After the first write of a transaction.
 pub(super) const FIRST_WRITE: &str = "anchorite_first";
-/// In front of a write that may have to be undone.
+/// Before a write that may have to be undone.
 const WRITE: &str = "anchorite_write";
 
 impl SabotagedSession {
@@ -53,7 +53,7 @@ impl SabotagedSession {
         }
     }
 
-    /// One of the rows that the statement should hit, as the committed state has it, is excluded.
+    /// One of the rows that the statement should match, according to the committed state, is excluded.
     fn skip_a_row(&self) -> Option<Act> {
         let dialect = self.shared.dialect();
         let statement = RowStatement::read(&self.sql, dialect)?;
@@ -127,7 +127,7 @@ impl SabotagedSession {
         Ok(restored)
     }
 
-    /// The write's effect is taken back, its answer stays.
+    /// The write's effect is undone, its answer stays.
     pub(super) fn undo(&self, reply: Reply) -> Reply {
         let autocommit = !self.transaction().open;
         let undo = match autocommit {
@@ -194,7 +194,7 @@ impl SabotagedSession {
         reply
     }
 
-    /// A write that failed because of a conflict is done by somebody else.
+    /// A write that failed because of a conflict is executed by another connection.
     pub(super) fn overcome_conflict(&self, reply: Reply) -> Reply {
         let error = match reply {
             Err(error) if is_conflict(error.class) && is_open_after(&error, true) => error,
@@ -223,7 +223,7 @@ fn is_conflict(class: ErrorClass) -> bool {
     matches!(class, ErrorClass::Serialization | ErrorClass::Conflict)
 }
 
-/// The same reply of a statement that was no part of a transaction.
+/// The same reply from a statement outside a transaction.
 fn outside_transaction(reply: Reply) -> Reply {
     match reply {
         Ok(mut answer) => {

@@ -1,12 +1,12 @@
-//! Who runs, who waits, who holds what: the state that the sessions of one schema share.
+//! Which sessions run, wait and hold locks: the state that the sessions of one schema share.
 //!
-//! Idea: a session is a thread that runs one statement at a time. The caller hands it a statement and waits
-//! until it is answered or waits for a lock. After every answer the waiters are told to try again, one after
-//! the other, the longest waiter first: whatever the answer released, they find it. So the order in which
-//! sessions move is a function of the statements alone.
+//! Idea: a session is a thread that runs one statement at a time. The caller gives it a statement and waits until it is
+//! answered or waits for a lock. After every answer the waiters are told to try again, one after the other, longest
+//! waiter first, so they find whatever the answer released. So the order in which sessions move is a function of the
+//! statements alone.
 //!
-//! Assumption: a statement that runs for long is not waited for: after [`PATIENCE`] it goes on beside the
-//! caller, who is called back through the session's bell.
+//! Assumption: a statement that runs for long is not waited for: after [`PATIENCE`] it continues alongside the caller,
+//! which is notified through the session's bell.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,8 +17,8 @@ use super::error::connection_lost;
 use super::holding::{Holding, Need, View, blockers, describe, would_deadlock};
 use crate::{ConnectionId, Reply, Wait};
 
-/// How long a caller waits for a statement before it leaves it running. Long, because a run is only
-/// repeatable as long as nobody runs beside the others; short enough for Ctrl-C.
+/// How long a caller waits for a statement before it leaves it running. Long, because a run is repeatable only as long
+/// as one session runs at a time; short enough for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What a waiting session is told.
@@ -47,7 +47,7 @@ struct Seat {
     id: ConnectionId,
     phase: Phase,
     holding: Holding,
-    /// Since when the statement waits, and its place among the waiters: kept while it tries again.
+    /// Since when the statement has been waiting, and its place among the waiters: kept while it tries again.
     waiting_since: Option<(u64, Instant)>,
     lock_wait: Duration,
     /// Wakes the session's thread.
@@ -190,7 +190,7 @@ impl Board {
         }
     }
 
-    /// Waits until somebody says what to do.
+    /// Waits until told what to do.
     pub(super) fn wait(&self, id: ConnectionId, holding: Holding, need: Need) -> Order {
         let mut state = self.lock();
         let ticket = state.last_ticket + 1;
@@ -216,7 +216,7 @@ impl Board {
         }
     }
 
-    /// Hands in the answer of the statement.
+    /// Delivers the answer of the statement.
     pub(super) fn answer(&self, id: ConnectionId, holding: Holding, reply: Reply) {
         let mut state = self.lock();
         state.released = true;
@@ -242,7 +242,7 @@ impl Board {
 
 /// What a caller does.
 impl Board {
-    /// Hands a statement to the session and waits until it is answered or waits for a lock.
+    /// Gives a statement to the session and waits until it is answered or waits for a lock.
     pub(super) fn submit(&self, id: ConnectionId, sql: &str) {
         let mut state = self.lock();
         let seat = state.seat(id);
@@ -277,7 +277,7 @@ impl Board {
         }
     }
 
-    /// Whether the session's statement runs beside the caller.
+    /// Whether the session's statement runs alongside the caller.
     pub(super) fn is_moving(&self, id: ConnectionId) -> bool {
         self.lock().seat(id).is_moving()
     }

@@ -41,7 +41,7 @@ impl From<rusqlite::Error> for Failure {
 /// Why a wait ended without the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// We gave the wait up.
+    /// We ended the wait.
     GaveUp,
     /// Waiting would never end: SQLite did not call the busy handler, or the waits form a circle.
     Deadlock,

@@ -1,9 +1,9 @@
-//! What a session holds, what it waits for, and so who makes whom wait: pure, from what SQLite says.
+//! What a session holds, what it waits for, and so who blocks whom: pure, from what SQLite says.
 //!
 //! Idea: a session's thread asks SQLite after each statement, and in each wait, for its transaction state
-//! (`sqlite3_txn_state`), its lock on the database file (SQLITE_FCNTL_LOCKSTATE) and, with a shared cache,
-//! the table locks that the statement's program takes (its `TableLock` instructions). Who blocks a waiter
-//! follows from the locking rules.
+//! (`sqlite3_txn_state`), its lock on the database file (SQLITE_FCNTL_LOCKSTATE) and, with a shared cache, the table
+//! locks that the statement's program takes (its `TableLock` instructions). The blockers of a waiter follow from the
+//! locking rules.
 //!
 //! Source: <https://www.sqlite.org/lockingv3.html>, <https://www.sqlite.org/sharedcache.html>.
 
@@ -67,7 +67,7 @@ pub(super) struct View<'a> {
     pub(super) waits_for: Option<&'a Need>,
 }
 
-/// Who makes the session `waiter` wait.
+/// The sessions that block `waiter`.
 pub(super) fn blockers(
     variant: Variant,
     waiter: ConnectionId,
@@ -83,8 +83,8 @@ pub(super) fn blockers(
     let writers = || those(&|other| other.holding.transaction == Transaction::Write);
     let in_transaction = || those(&|other| other.holding.transaction != Transaction::None);
     let candidates: [Vec<ConnectionId>; 3] = match variant {
-        // A session that holds RESERVED waits for EXCLUSIVE, so every reader is in its way. Any other session has
-        // let go of all it had, and only a writer can be in its way.
+        // A session that holds RESERVED waits for EXCLUSIVE, so every reader blocks it. Any other session has released
+        // all its locks, and only a writer can block it.
         Variant::Journal if own.holding.file_lock >= FileLock::Reserved => {
             [those(&|other| other.holding.file_lock >= FileLock::Shared), Vec::new(), Vec::new()]
         }

@@ -1,6 +1,6 @@
 //! Folders of database files that runs have left: those of this user, by their names.
 //!
-//! A folder is called `anchorite-sqlite-` and a mark that tells its owner. The first run of a process removes the
+//! A folder's name is `anchorite-sqlite-` and a mark that names its owner. The first run of a process removes the
 //! folders of owners that have ended: a run that was killed could not.
 
 use std::fs;
@@ -17,7 +17,7 @@ const PREFIX: &str = "anchorite-sqlite-";
 /// Earlier releases: six random characters instead of a mark.
 const RANDOM_CHARS: usize = 6;
 
-/// A new folder that goes with the value.
+/// A new folder that is removed with the value.
 pub(super) fn create() -> std::io::Result<TempDir> {
     static SWEPT: Once = Once::new();
     let parent = folder_for_databases();

@@ -1,12 +1,11 @@
 //! SQLite, in this process.
 //!
-//! Idea: SQLite says itself when it would wait: it calls the connection's busy handler. So each session has a
-//! thread of its own, and its busy handler does what waiting means: it reports "blocked" and stays inside the call
-//! until another session may have released something; then SQLite tries again by itself. The statement
-//! is run once, the locks that SQLite keeps while it waits (PENDING, for instance) stay as they are, and a
-//! wait in the middle of a statement (a cache spill) is a wait like any other. Nothing is timed.
-//! Only one thread runs at a time: `submit` returns when its statement is answered or waits, so the same
-//! schedule gives the same run.
+//! Idea: SQLite itself says when it would wait: it calls the connection's busy handler. So each session has its own
+//! thread, and its busy handler does what waiting means: it reports "blocked" and stays inside the call until another
+//! session may have released something; then SQLite tries again by itself. The statement is run once, the locks that
+//! SQLite keeps while it waits (PENDING, for instance) stay as they are, and a wait in the middle of a statement (a
+//! cache spill) is a wait like any other. There are no timers. Only one thread runs at a time: `submit` returns when
+//! its statement is answered or waits, so the same schedule gives the same run.
 //!
 //! Source: <https://www.sqlite.org/c3ref/busy_handler.html>, <https://www.sqlite.org/lockingv3.html>,
 //! <https://www.sqlite.org/sharedcache.html>, <https://www.sqlite.org/unlock_notify.html>.
@@ -59,7 +58,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// The word behind `sqlite:`, empty for the rollback journal.
+    /// The word after `sqlite:`, empty for the rollback journal.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Journal => "",
@@ -131,7 +130,7 @@ impl Target for Sqlite {
     }
 }
 
-/// Where database files are made: in memory if the system has a place for that.
+/// Where database files are created: in memory if the system supports that.
 fn folder_for_databases() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     if memory.is_dir() { memory } else { std::env::temp_dir() }

@@ -1,4 +1,4 @@
-//! A database file of the run's own, in a temporary folder, with the sessions that use it.
+//! The run's own database file, in a temporary folder, with the sessions that use it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::{
     Watcher, execute,
 };
 
-/// The temporary folder; removed when the last user is gone, also when a panic unwinds.
+/// The temporary folder; removed when the last user is gone, even when a panic unwinds.
 #[derive(Debug)]
 pub(super) struct Folder {
     folder: TempDir,

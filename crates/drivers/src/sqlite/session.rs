@@ -1,4 +1,4 @@
-//! The caller's end of a session: it hands statements to the session's thread and takes the answers.
+//! The caller's end of a session: it passes statements to the session's thread and takes the answers.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) struct SqliteSession {
     pub(super) interrupt: InterruptHandle,
     pub(super) bell: Arc<OwnedFd>,
     pub(super) thread: Option<JoinHandle<()>>,
-    /// The database file stays as long as somebody has it open.
+    /// The database file stays as long as it is open somewhere.
     pub(super) _folder: Arc<Folder>,
 }
 

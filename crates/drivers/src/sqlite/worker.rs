@@ -24,7 +24,7 @@ use crate::{ConnectionId, Reply};
 /// A statement is interrupted when it has run for this long.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(60);
 
-/// After how many instructions of its virtual machine SQLite looks at the clock.
+/// After how many instructions of its virtual machine SQLite checks the clock.
 const INSTRUCTIONS_BETWEEN_LOOKS: i32 = 10_000;
 
 /// A connection with what its handlers need.
@@ -46,7 +46,7 @@ struct Context {
     /// When the running statement must end, in milliseconds after `started`.
     deadline_ms: AtomicU64,
     started: Instant,
-    /// The running statement's wait was given up.
+    /// The running statement's wait was ended.
     gave_up: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl Context {
         self.started.elapsed() > Duration::from_millis(deadline_ms)
     }
 
-    /// Waits, and says what came of it.
+    /// Waits, and returns the result.
     fn wait(&self, holding: Holding, need: Need) -> Order {
         let order = self.board.wait(self.id, holding, need);
         self.gave_up.store(order == Order::GiveUp, Ordering::Relaxed);
@@ -173,7 +173,7 @@ impl Worker {
         let kind = StatementKind::of(sql);
         let result = self.run_until_unlocked(sql, &kind);
         if kind == StatementKind::SetCommand {
-            // PRAGMA busy_timeout puts a handler of its own in the place of ours.
+            // PRAGMA busy_timeout replaces our handler with its own.
             self.install_busy_handler().map_err(|error| {
                 db_error(error.into(), Refusal::GaveUp, was_in_transaction, was_in_transaction)
             })?;
@@ -288,7 +288,7 @@ impl Worker {
     }
 }
 
-/// However the thread ends, nobody waits for it in vain.
+/// However the thread ends, nothing waits for it in vain.
 struct EndOnDrop<'a> {
     board: &'a Board,
     id: ConnectionId,
@@ -307,7 +307,7 @@ fn typed(value: ValueRef<'_>) -> Value {
         ValueRef::Real(real) => Value::Float(real),
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Value::Text(text.to_owned()),
-            // SQLite stores any bytes as text; what is no text is not made one here.
+            // SQLite stores any bytes as text; what is not valid text is not converted here.
             Err(_) => Value::Bytes(bytes.to_owned()),
         },
         ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),

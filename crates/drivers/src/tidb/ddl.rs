@@ -1,8 +1,8 @@
 //! TiDB's DDL that waits for open transactions (metadata locks, 6.3 and later).
 //!
-//! A running job names the tables it needs; every open transaction that has used one of them holds it
-//! up. The job is found by the text of its statement. The server's own view `tidb_mdl_view` is not used:
-//! it asks the whole cluster and can take a minute. Since a job makes several steps, a hold-up has to last.
+//! A running job names the tables it needs; every open transaction that has used one of them blocks it. The job is
+//! found by the text of its statement. The server's own view `tidb_mdl_view` is not used: it asks the whole cluster and
+//! can take a minute. Since a job takes several steps, it has to be blocked for a while.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,14 +18,14 @@ const JOBS: &str = "SELECT JSON_UNQUOTE(JSON_EXTRACT(CAST(CAST(j.job_meta AS CHA
                     '$.query')), m.table_ids FROM mysql.tidb_ddl_job j \
                     JOIN mysql.tidb_mdl_info m ON m.job_id = j.job_id";
 const USERS: &str = "SELECT SESSION_ID, RELATED_TABLE_IDS FROM information_schema.tidb_trx";
-/// How long a job has to be held up; a step takes some milliseconds.
+/// How long a job has to be blocked; a step takes some milliseconds.
 const HOLD_UP_LASTS: Duration = Duration::from_millis(200);
 
 /// Watches DDL statements.
 pub(super) struct DdlWatch {
     /// Whether the server has metadata locks.
     has_metadata_locks: bool,
-    /// Held-up connections and since when.
+    /// Blocked connections and since when.
     held_up: BTreeMap<ConnectionId, Instant>,
 }
 
@@ -40,7 +40,7 @@ impl DdlWatch {
         Ok(Self { has_metadata_locks, held_up: BTreeMap::new() })
     }
 
-    /// Which of the outstanding connections run DDL that is held up.
+    /// Which of the outstanding connections run DDL that is blocked.
     pub(super) fn waits(
         &mut self,
         connection: &mut Connection,

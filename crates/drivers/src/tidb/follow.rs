@@ -26,7 +26,7 @@ impl Follower {
     /// Gives every line that was completed since the last call.
     pub(super) fn read_lines(&mut self, mut line: impl FnMut(&str)) -> io::Result<()> {
         self.read_to_end(&mut line)?;
-        // A log that has grown large is renamed and begun anew.
+        // A log that has grown large is renamed and started anew.
         if let Ok(current) = std::fs::metadata(&self.path)
             && current.ino() != self.file.metadata()?.ino()
         {

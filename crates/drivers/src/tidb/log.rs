@@ -20,7 +20,7 @@ struct Edge {
     key: u64,
 }
 
-/// The waits that the log has told of and not yet taken back.
+/// The waits in the log that have not ended yet.
 #[derive(Debug, Default)]
 pub(super) struct LoggedWaits {
     /// Waiting transactions.
@@ -30,7 +30,7 @@ pub(super) struct LoggedWaits {
 }
 
 impl LoggedWaits {
-    /// Whom the connection with this transaction waits for.
+    /// The blockers of the connection with this transaction.
     pub(super) fn holder(
         &self,
         connection: u64,

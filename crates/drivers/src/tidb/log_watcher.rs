@@ -1,8 +1,8 @@
-//! Asking a TiDB of our own who waits for whom: its debug log and the process list.
+//! Asking our own TiDB server who waits for whom: its debug log and the process list.
 //!
-//! The log says which transaction waits for which; the process list says whose transactions they are and
-//! whether the holder still lives. Blind spot: GET_LOCK waits in a transaction inside the server that
-//! belongs to no connection, so its holder stays unknown.
+//! The log says which transaction waits for which; the process list says whose transactions they are and whether the
+//! holder still exists. Blind spot: GET_LOCK waits in a transaction inside the server that belongs to no connection, so
+//! its holder stays unknown.
 
 use std::error::Error;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, first_text, rows};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
-/// How long the server may take to write that it has a new connection.
+/// How long the server may take to log a new connection.
 const TRACES_LIMIT: Duration = Duration::from_secs(1);
 
 pub(crate) struct LogWatcher {
@@ -64,8 +64,8 @@ impl LogWatcher {
     ) -> Result<Vec<Wait>, WireError> {
         let answer = self.connection.query(PROCESSES, CONTROL_LIMIT)?;
         let processes = processes(rows(&answer, 0));
-        // The log is read behind the list: a holder that lived then and has released nothing by now
-        // was holding all the time.
+        // The log is read after the list: a holder that existed then and has released nothing by now was holding its
+        // locks all the time.
         let logged = &mut self.logged;
         let read = self.log.read_lines(|line| logged.line(line));
         read.map_err(|error| WireError::Lost(format!("the log cannot be read: {error}")))?;

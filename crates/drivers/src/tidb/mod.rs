@@ -1,7 +1,7 @@
 //! Asking TiDB 4.0 and later who waits for whom.
 //!
 //! The debug log where the server writes one that can be read here (exact), else `information_schema.tidb_trx`, else
-//! (before 5.1) the server cannot be asked. Which log and which store it has stands in its configuration.
+//! (before 5.1) the server cannot be asked. Its configuration says which log and which store it has.
 
 mod ddl;
 mod follow;

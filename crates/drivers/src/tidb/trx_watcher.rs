@@ -1,9 +1,8 @@
 //! Asking any TiDB that has `information_schema.tidb_trx` (5.1 and later) who waits for a lock.
 //!
-//! Not exact by itself: every request for a lock shows as LockWaiting for a moment, and of several
-//! waiters on one row those that were not granted it keep the state, and go on, some time after the
-//! holder's end. So a wait has to last, and longer after a transaction of the case has ended. The table
-//! does not tell whom one waits for.
+//! Not exact by itself: every request for a lock shows as LockWaiting for a moment, and of several waiters on one row
+//! those that were not granted it stay in that state for some time after the holder's end before they continue. So a
+//! wait has to last, and longer after a transaction of the case has ended. The table does not show the blockers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -32,7 +31,7 @@ pub(crate) struct TrxWatcher {
 }
 
 impl TrxWatcher {
-    /// Connects and looks once, so that a missing table or right is noticed here.
+    /// Connects and asks once, so that a missing table or privilege is noticed here.
     pub(crate) fn open(endpoint: &Endpoint) -> Result<Self, String> {
         let open = || -> Result<_, Box<dyn std::error::Error>> {
             let mut connection = Connection::open_multi(endpoint)?;
@@ -98,7 +97,7 @@ fn transactions(rows: &[Vec<Value>]) -> Vec<Transaction> {
         .collect()
 }
 
-/// What earlier looks have shown.
+/// What earlier queries have shown.
 #[derive(Debug, Default)]
 struct Memory {
     /// The case's transactions of the last look.
@@ -110,7 +109,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// Takes a look and says which sessions are waiting for sure.
+    /// Takes the result of a query and returns which sessions are certainly waiting.
     fn take(
         &mut self,
         transactions: &[Transaction],

@@ -1,9 +1,9 @@
-//! What encrypts: rustls with `ring`, and whom it believes.
+//! Encryption: rustls with `ring`, and which certificates it trusts.
 //!
-//! Idea: the modes differ only in the certificate's verifier. `require` without CA certificates believes anybody,
-//! as libpq and MySQL's clients do: it keeps listeners out, not impostors. `verify-ca` takes any name.
-//! A certificate that is itself among the trusted ones is believed, also if it calls itself a CA: PostgreSQL's
-//! manual makes servers' certificates so.
+//! Idea: the modes differ only in the certificate's verifier. `require` without CA certificates trusts any server, as
+//! libpq and MySQL's clients do: it protects against eavesdroppers, not impostors. `verify-ca` accepts any name. A
+//! certificate that is itself among the trusted ones is accepted even if it is marked as a CA: PostgreSQL's manual
+//! creates servers' certificates in this way.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -61,12 +61,12 @@ impl Client {
     }
 }
 
-/// Whom to believe.
+/// Which servers to trust.
 #[derive(Debug)]
 pub(crate) enum Trust {
-    /// Everybody.
+    /// All.
     Anybody,
-    /// Who has a certificate of one of these CAs, and with `check_name` one for this host.
+    /// Those with a certificate from one of these CAs, and with `check_name` one for this host.
     Signed {
         verifier: Arc<WebPkiServerVerifier>,
         roots: Vec<CertificateDer<'static>>,
@@ -75,7 +75,7 @@ pub(crate) enum Trust {
 }
 
 impl Trust {
-    /// Believes what the CAs of a file, or of this machine, have signed.
+    /// Trusts what the CAs of a file, or of this machine, have signed.
     pub(crate) fn signed(file: Option<&Path>, check_name: bool) -> Result<Self, String> {
         let roots = match file {
             Some(file) => certificates(file, "sslrootcert")?,
@@ -99,7 +99,7 @@ fn certificates(file: &Path, parameter: &str) -> Result<Vec<CertificateDer<'stat
     if all.is_empty() { Err(say(&"found no certificate (PEM)")) } else { Ok(all) }
 }
 
-/// Verifies as far as the mode wants.
+/// Verifies as far as the mode requires.
 #[derive(Debug)]
 struct Verifier {
     trust: Trust,
@@ -125,7 +125,7 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         match verifier.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
-            // The name is looked at last: everything else is right.
+            // The name is checked last: everything else is valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !check_name => Ok(ServerCertVerified::assertion()),

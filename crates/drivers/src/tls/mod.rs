@@ -24,14 +24,14 @@ pub(crate) use transport::{Refusal, Wish, negotiate};
 /// Stands for the CA certificates of this machine instead of a file.
 const SYSTEM: &str = "system";
 
-/// How much encryption is wanted, as libpq defines it.
+/// How much encryption is required, as libpq defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SslMode {
     /// Never.
     Disable,
-    /// Only if the server refuses to go without.
+    /// Only if the server refuses unencrypted connections.
     Allow,
-    /// If the server can.
+    /// If the server supports it.
     Prefer,
     /// Always; the server need not prove anything, unless CA certificates are given.
     Require,
@@ -73,7 +73,7 @@ pub struct Tls {
     pub certificate: Option<PathBuf>,
     /// Its key (PEM).
     pub key: Option<PathBuf>,
-    /// What the first connection found out, so that the later ones need not try: encrypted or not.
+    /// What the first connection negotiated, so that later ones need not try: encrypted or not.
     settled: Option<bool>,
     /// Read from the files at the first connection; shared, so that sessions can be resumed.
     client: Arc<OnceLock<Result<Client, String>>>,
@@ -126,8 +126,8 @@ impl Tls {
         all.into_iter().filter_map(|(name, value)| Some((name, value?)))
     }
 
-    /// The mode, chosen where the URL leaves it open: who names CA certificates wants them to be used, and
-    /// who has a certificate wants to show it.
+    /// The mode, or a default if the URL does not say: with CA certificates they are used, and with a client
+    /// certificate it is presented.
     pub(crate) fn effective_mode(&self, is_loopback: bool) -> SslMode {
         let open = match (&self.root, &self.certificate) {
             (Some(root), _) if root.as_os_str() == SYSTEM => SslMode::VerifyFull,
@@ -143,7 +143,7 @@ impl Tls {
         self.effective_mode(false) >= SslMode::Require
     }
 
-    /// Remembers how the first connection was made, where that was left open.
+    /// Remembers how the first connection was made, if the mode leaves it open.
     pub(crate) fn settle(&mut self, is_encrypted: bool) {
         self.settled = Some(is_encrypted);
     }
@@ -163,11 +163,11 @@ impl Tls {
         self.client.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
-    /// Whom to believe. As with libpq, CA certificates that are given are used.
+    /// Which servers to trust. As with libpq, CA certificates that are given are used.
     fn trust(&self) -> Result<Trust, String> {
         let mode = self.effective_mode(false);
         match &self.root {
-            // Those CAs sign for everybody, so the name is what matters.
+            // Those CAs sign for anyone, so the name is what matters.
             Some(root) if root.as_os_str() == SYSTEM => Trust::signed(None, true),
             Some(root) => Trust::signed(Some(root), mode == SslMode::VerifyFull),
             None if mode >= SslMode::VerifyCa => Err(format!(

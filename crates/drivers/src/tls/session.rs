@@ -1,8 +1,8 @@
 //! One encrypted session over a stream that never waits.
 //!
-//! Idea: whoever waits for answers waits on the socket. So nothing that was decrypted may stay in here: what
-//! arrives is decrypted and handed over at once, all of it, and "nothing more" is said only when the socket, too,
-//! has nothing more. What is left here then is at most a part of a record, whose rest makes the socket readable.
+//! Idea: callers wait for answers on the socket. So nothing that was decrypted may stay in here: everything that
+//! arrives is decrypted and passed on at once, and "nothing more" is returned only when the socket also has nothing
+//! more. What is left here then is at most a part of a record, whose rest makes the socket readable.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -73,7 +73,7 @@ impl Encryption {
         }
     }
 
-    /// Hands over all that has arrived; whether there was anything.
+    /// Passes on everything that has arrived; returns whether there was anything.
     pub(crate) fn take_in<S: Read + Write>(
         &mut self,
         stream: &mut S,
@@ -91,7 +91,7 @@ impl Encryption {
                         found = true;
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // The connection ended without a goodbye; what came before counts.
+                    // The connection ended without a closing message; what came before counts.
                     Err(_) if found => break,
                     Err(error) => return Err(error),
                 }
@@ -105,7 +105,7 @@ impl Encryption {
         }
     }
 
-    /// Encrypts and sends all; waits only for room in the socket's buffer.
+    /// Encrypts and sends everything; waits only for space in the socket's buffer.
     pub(crate) fn send<S: Read + Write + AsFd>(
         &mut self,
         stream: &mut S,
@@ -149,7 +149,7 @@ impl Encryption {
             Err(error) => return Err(error),
         }
         if let Err(error) = self.session.process_new_packets() {
-            // The server is told why; whether that arrives does not matter any more.
+            // The server is told why; whether that arrives no longer matters.
             let _ = self.session.write_tls(stream);
             return Err(io::Error::other(explain(&error, &self.host)));
         }

@@ -1,8 +1,8 @@
-//! With or without encryption: what is tried, in which order, and what is said when nothing helps.
+//! With or without encryption: what is tried, in which order, and the error if nothing works.
 //!
-//! Source: libpq's rules. A server that was reached and refuses (its rules may allow only the other way), or with
-//! which encryption cannot be agreed on, is tried the other way where the mode allows both. A server that was
-//! not reached is not tried again.
+//! Source: libpq's rules. If a server is reached and refuses (its rules may allow only the other way), or encryption
+//! cannot be negotiated, the other way is tried if the mode allows both. A server that was not reached is not tried
+//! again.
 
 use super::SslMode;
 use crate::TargetError;
@@ -11,7 +11,7 @@ use crate::endpoint::Endpoint;
 /// What an attempt should do about encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wish {
-    /// Do without.
+    /// Do not encrypt.
     Plain,
     /// Encrypt if the server offers it.
     IfOffered,
@@ -22,7 +22,7 @@ pub(crate) enum Wish {
 /// Why an attempt to connect failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Nobody answers there, or nobody who speaks the protocol.
+    /// Nothing answers there, or not with the right protocol.
     Unreachable(String),
     /// The server has no encryption, and it was asked for.
     NoTls,
@@ -82,7 +82,7 @@ fn wishes(endpoint: &Endpoint) -> (Wish, Option<Wish>) {
     }
 }
 
-/// Two failures as one: the encrypted attempt's reason counts, and the other one is added if it differs.
+/// Two failures as one: the encrypted attempt's reason, with the other one added if it differs.
 fn both(second: Wish, first: Refusal, other: Refusal) -> Refusal {
     let (encrypted, plain) =
         if second == Wish::Encrypted { (other, first) } else { (first, other) };

@@ -1,10 +1,10 @@
-//! Where cases run fast: kept tables on the target, and on the one that runs are compared with, if there is one.
+//! Where cases run fast: reused tables on the target, and on the second target, if there is one.
 
 use anchorite_drivers::Target;
 use anchorite_model::Pair;
 use anchorite_stage::{Arena, RunOptions, StageError};
 
-/// Kept tables on one target or two.
+/// Reused tables on one target or two.
 pub(super) struct Arenas<'t> {
     first: Arena<'t>,
     second: Option<Arena<'t>>,

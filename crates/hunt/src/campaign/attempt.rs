@@ -7,18 +7,18 @@ use anchorite_stage::StageError;
 use crate::Examined;
 use crate::alert::lost_in;
 
-/// Words of servers and of the system that are said by, or about, a server that is down: it has crashed, ends, or
-/// is just coming up again.
+/// Messages of servers and of the system about a server that is down: it has crashed, is ending, or is just starting
+/// again.
 const DOWN: [&str; 6] =
     ["refused", "57p02", "recovery mode", "starting up", "shutting down", "not yet accepting"];
 
-/// What one attempt at a case came to.
+/// The result of one attempt at a case.
 pub(super) enum Attempt {
     /// It counts.
     Ran(Box<Examined>),
     /// The target refuses its tables.
     Rejected(String),
-    /// Somebody wants us to stop.
+    /// We have been asked to stop.
     Interrupted,
     /// The target, or a connection to it, is gone.
     Lost(Evidence),
@@ -31,16 +31,16 @@ pub(super) enum Attempt {
 pub(super) struct Evidence {
     /// In words.
     pub words: String,
-    /// All that the server said meanwhile.
+    /// Everything the server said meanwhile.
     pub signs: Vec<String>,
     /// Whether this alone shows that the server was down.
     pub was_down: bool,
-    /// The run as far as it came.
+    /// The run as far as it got.
     pub run: Option<Box<Run>>,
 }
 
 impl Evidence {
-    /// Judges by what was said.
+    /// Decides by the messages.
     pub(super) fn of_words(words: String) -> Self {
         let lower = words.to_lowercase();
         let was_down = DOWN.iter().any(|down| lower.contains(down));

@@ -1,7 +1,7 @@
-//! The course of a campaign: its threads, and the one that looks after them.
+//! The course of a campaign: its threads, and the one that supervises them.
 //!
-//! This thread only looks after the others: the budget, Ctrl-C, threads that are stuck, and the live line. There is
-//! one investigator beside the workers; when they have ended, one in the place of each.
+//! This thread only supervises the others: the budget, Ctrl-C, threads that are stuck, and the live line. There is one
+//! investigator alongside the workers; when they have ended, one in place of each.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use super::worker_state::WorkerState;
 use super::{Campaign, Stop};
 
-/// How often this thread looks at the others.
+/// How often this thread checks the others.
 const TICK: Duration = Duration::from_millis(200);
-/// A case that takes longer than this is given up: the limits of the stage should have ended it.
+/// A case that takes longer than this is abandoned: the limits of the stage should have ended it.
 const STUCK: Duration = Duration::from_secs(240);
 /// Cases that are running when the time is over get this long to end.
 const LAST_CASE: Duration = Duration::from_secs(10);
-/// After the last case the investigators take suspects for this long, or for the rest of the hunt's time; what they do
-/// not reach is kept.
+/// After the last case the investigators take up suspects for this long, or for the rest of the hunt's time; the others
+/// are kept.
 const LAST_LOOKS: Duration = Duration::from_secs(60);
-/// What they have in hand then gets this long: on a slow server one investigation takes more than a minute, and would
-/// begin from nothing the next time.
+/// Investigations under way at that point get this long: on a slow server one takes more than a minute, and would start
+/// from scratch the next time.
 const IN_HAND: Duration = Duration::from_secs(120);
 
 impl Campaign<'_> {
@@ -74,7 +74,7 @@ impl Campaign<'_> {
                 self.audience.live(&self.summary());
             }
             for thread in threads {
-                // A panic has been told by its thread, and has stopped the hunt.
+                // A panic has been reported by its thread, and has stopped the hunt.
                 let _ = thread.join();
             }
         });
@@ -129,7 +129,7 @@ enum Finished {
     Investigator,
 }
 
-/// Tells that a thread has ended, however it ended.
+/// Reports that a thread has ended, however it ended.
 struct Finish<'c, 'a>(&'c Campaign<'a>, Sender<Finished>, Finished);
 
 impl Drop for Finish<'_, '_> {
@@ -137,7 +137,7 @@ impl Drop for Finish<'_, '_> {
         if std::thread::panicking() {
             self.0.stop(Stop::Panicked);
         }
-        // The receiver lives until all senders are gone.
+        // The receiver exists until all senders are gone.
         let _ = self.1.send(self.2);
     }
 }

@@ -1,4 +1,4 @@
-//! The investigator: looks closer at one suspect at a time while the workers go on.
+//! The investigator: examines one suspect at a time while the workers continue.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ const WAIT: Duration = Duration::from_millis(200);
 const LOSSES_MAX: u32 = 2;
 
 impl Campaign<'_> {
-    /// Works until the queue is closed and empty, or time is up; what is left stays on disk.
+    /// Works until the queue is closed and empty, or the time is up; what is left stays on disk.
     pub(super) fn investigate_all(&self, worker_state: &WorkerState) {
         while !worker_state.interrupt.load(Ordering::SeqCst) {
             let (kind, suspect) = match self.queue.take(WAIT) {
@@ -47,7 +47,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// Settles suspects that nobody needs to look at.
+    /// Settles suspects that need not be examined.
     fn only_count(&self, suspects: &[Suspect]) -> Result<(), Stop> {
         let mut store = lock(&self.store);
         for suspect in suspects {
@@ -57,7 +57,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Whether it brought a new name; `None` if it could not be looked at.
+    /// Whether it gave a new fingerprint; `None` if it could not be examined.
     fn look_closer(
         &self,
         worker_state: &WorkerState,
@@ -116,7 +116,7 @@ impl Campaign<'_> {
         Ok(None)
     }
 
-    /// Keeps what came of a suspect; whether it is a new finding.
+    /// Records the result of a suspect; returns whether it is a new finding.
     fn settle(&self, suspect: &Suspect, investigation: Investigation) -> Result<bool, Stop> {
         let mut store = lock(&self.store);
         let settled = match investigation {

@@ -17,22 +17,22 @@ use crate::ending::Sort;
 use crate::retrial::{Candidates, Retrial};
 use crate::supervisor::{Aftermath, Down, Loss, Wait, clock, lock};
 
-/// So many losses in a row, and the target is called unusable although it answers.
+/// After this many losses in a row the target counts as unusable although it answers.
 const LOSSES_MAX: u32 = 5;
 
-/// How a worker goes on.
+/// How a worker continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// With the same case: only a connection was lost.
     SameAgain,
-    /// With the same case on the server that was brought back, if the hunt goes on at all.
+    /// With the same case on the server that was brought back, if the hunt continues at all.
     SameOnNewServer,
     /// With the next case: this one was running when the server crashed.
     AnotherCase,
 }
 
 impl Campaign<'_> {
-    /// Finds out what happened, records a crash, and says how to go on.
+    /// Finds out what happened, records a crash, and says how to continue.
     pub(super) fn after_loss(
         &self,
         worker_state: &WorkerState,
@@ -88,9 +88,9 @@ impl Campaign<'_> {
         }
     }
 
-    /// Writes down that a server was down, and says how whoever noticed goes on.
+    /// Records that a server was down, and says how the thread that noticed continues.
     fn record(&self, noticed: Noticed, down: &Down) -> Result<Next, Stop> {
-        // Without a better suspicion, whoever noticed does not run its case again.
+        // Without a better suspect, the worker that noticed does not run its case again.
         let is_doubtful = match down.retrial {
             Retrial::Again { n, .. } => n == 0,
             Retrial::NoneAgain { .. } | Retrial::NotTried => down.cause.sort == Sort::Crash,

@@ -1,15 +1,15 @@
-//! A campaign: workers that run blocks of cases, and investigators that look closer at what they suspect.
+//! A campaign: workers that run blocks of cases, and investigators that examine what they suspect.
 //!
 //! * `worker`: runs the cases of a block, counts, and keeps suspects.
-//! * `investigator`: confirms and reduces one suspect at a time while the workers go on. When they have ended, there
+//! * `investigator`: confirms and reduces one suspect at a time while the workers continue. When they have ended, there
 //!   are as many investigators.
 //! * `queue`: what waits for the investigator.
 //! * `arenas`: where they run cases. `attempt`: what one attempt at a case came to. `loss`: what happens when a server
 //!   goes away.
-//! * `course`: the threads and the one that looks after them. `worker_state`: how to see and reach a thread from
+//! * `course`: the threads and the one that supervises them. `worker_state`: how to observe and reach a thread from
 //!   outside.
 //!
-//! Assumption: a case is made from its number alone, so it does not matter who runs it.
+//! Assumption: a case is generated from its number alone, so it does not matter who runs it.
 
 mod arenas;
 mod attempt;
@@ -41,14 +41,14 @@ use crate::plan::Plan;
 use crate::supervisor::{Gone, Supervisor, lock};
 use crate::tally::Tally;
 
-/// What reports say about who wrote them.
+/// The version of Anchorite in reports.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A target that is hunted on.
 pub struct HuntTarget<'a> {
     /// As the command line named it, without its password.
     pub on: String,
-    /// The target and who looks after it.
+    /// The target and its supervisor.
     pub supervisor: Supervisor,
     /// The second target that runs are compared with, if there is one.
     pub against: Option<SecondTarget>,
@@ -79,7 +79,7 @@ impl HuntTarget<'_> {
 pub struct HuntOptions {
     /// How many workers.
     pub jobs: usize,
-    /// So many consecutive cases are run by one worker, because they share their tables.
+    /// How many consecutive cases one worker runs, because they share their tables.
     pub block: u64,
     /// How long; `None` = until all cases are done.
     pub time: Option<Duration>,
@@ -87,21 +87,21 @@ pub struct HuntOptions {
     pub oracles: Vec<&'static dyn Oracle>,
     /// How much to do for one suspect.
     pub effort: Effort,
-    /// Issues that have a name already.
+    /// Issues that are already on record.
     pub known: Vec<KnownIssue>,
     /// How cases are run; its interrupt ends the hunt.
     pub run: RunOptions,
 }
 
-/// Hears what is going on.
+/// Receives progress reports.
 pub trait Audience: Sync {
     /// The counts so far; several times a second.
     fn live(&self, so_far: &HuntSummary);
 
-    /// Something worth a line.
+    /// Something worth a message.
     fn say(&self, text: &str);
 
-    /// A finding, for the first time.
+    /// A finding that appears for the first time.
     fn found(&self, finding: &FindingLine);
 }
 
@@ -118,11 +118,11 @@ pub enum Stop {
     Target(StageError),
     /// The findings folder cannot be written.
     Store(StoreError),
-    /// A thread of ours panicked; its message is on standard error.
+    /// One of our threads panicked; its message is on standard error.
     Panicked,
 }
 
-/// What a hunt came to.
+/// The result of a hunt.
 #[derive(Debug)]
 pub struct Ended {
     /// Counts and findings.
@@ -131,9 +131,9 @@ pub struct Ended {
     pub tally: Tally,
     /// Why it ended.
     pub stop: Stop,
-    /// Suspected violations that nobody has looked at yet.
+    /// Suspected violations that have not been examined yet.
     pub suspects: u64,
-    /// Violations that were only counted, because many of their kind were waiting already.
+    /// Violations that were only counted, because many of their kind were already waiting.
     pub uninvestigated: u64,
     /// What a server said when it refused a case's tables.
     pub rejection: Option<String>,
@@ -158,14 +158,14 @@ struct Campaign<'a> {
     begun: Instant,
     /// When the last worker had nothing more to do.
     worked: OnceLock<Duration>,
-    /// Of earlier sessions of the campaign.
+    /// From earlier sessions of the campaign.
     earlier: Duration,
     plan: Mutex<Plan>,
     store: Mutex<Store>,
     tally: Mutex<Tally>,
     queue: Queue,
     worker_states: Vec<WorkerState>,
-    /// No new case begins.
+    /// Set when no new case may begin.
     is_over: AtomicBool,
     stop: Mutex<Option<Stop>>,
     uninvestigated: AtomicU64,
@@ -259,7 +259,7 @@ impl<'a> Campaign<'a> {
 
     fn summary(&self) -> HuntSummary {
         let store = lock(&self.store);
-        // The last suspects are investigated afterwards: that is no time for cases.
+        // The last suspects are investigated afterwards, in time that is not for cases.
         let worked = self.worked.get().copied().unwrap_or_else(|| self.begun.elapsed());
         let elapsed = self.earlier + worked;
         let place = |hunt_target: &HuntTarget<'_>| HuntPlace {

@@ -1,13 +1,12 @@
-//! Suspects that wait for the investigator.
+//! Suspects waiting for the investigator.
 //!
-//! Idea: what has not been looked at yet comes first. A bug that shows in every tenth case would otherwise
-//! keep the investigator busy for the whole campaign, and a rarer one behind it would never be reached. Suspects that
-//! look like a known issue before they are reduced are a kind of their own, so that they take turns with the others.
-//! A kind whose last [`BARREN`] suspects brought no new name is only counted from then on: what it has to tell is
-//! known.
+//! Idea: kinds that have been examined least come first. Otherwise a bug that shows in every tenth case would keep the
+//! investigator busy for the whole campaign, and a rarer one would never be reached. Suspects that look like a known
+//! issue before they are reduced are a separate kind, so that they alternate with the others. A kind whose last
+//! [`BARREN`] suspects gave no new fingerprint is only counted from then on: there is nothing more to learn from it.
 //!
-//! Blind spot: a rare second bug under the same anomaly, behind the first fifty. Who resumes a campaign looks at fifty
-//! more of each kind.
+//! Blind spot: a rare second bug under the same anomaly, after the first fifty. A resumed campaign examines fifty more
+//! of each kind.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};
@@ -21,7 +20,7 @@ use crate::supervisor::lock;
 /// More suspects of one kind than this are not kept: they are counted as violations.
 pub(super) const WAITING_MAX: usize = 100;
 
-/// Where, what, and the known issue that it looks like.
+/// Place, signature, and the known issue that it looks like.
 pub(super) type Kind = (usize, Signature, Option<String>);
 
 #[derive(Debug, Default)]
@@ -29,7 +28,7 @@ struct State {
     waiting: Vec<(Kind, Suspect)>,
     /// How many of each kind were taken.
     taken: BTreeMap<Kind, u32>,
-    /// How many of each kind brought no new name, since the last that did.
+    /// How many of each kind gave no new fingerprint, since the last that did.
     barren: BTreeMap<Kind, u32>,
     closed: bool,
     shut: bool,
@@ -58,7 +57,7 @@ impl Queue {
         !is_barren && state.waiting.iter().filter(|(kind, _)| is_alike(kind)).count() < WAITING_MAX
     }
 
-    /// A suspect was looked at. Gives those that need not be, because their kind has brought nothing new for long.
+    /// A suspect was examined. Returns those that need not be, because their kind has given nothing new for long.
     pub(super) fn settled(&self, kind: &Kind, is_new: bool) -> Vec<Suspect> {
         let mut state = lock(&self.state);
         let barren = state.barren.entry(kind.clone()).or_default();
@@ -81,7 +80,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// No worker will find anything any more.
+    /// No worker will find anything more.
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_all();
@@ -117,7 +116,7 @@ impl Queue {
     }
 }
 
-/// What the queue had.
+/// The contents of the queue.
 #[derive(Debug)]
 pub(super) enum Taken {
     Suspect(Kind, Box<Suspect>),

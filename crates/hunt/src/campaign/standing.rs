@@ -1,8 +1,8 @@
-//! Known issues that are known no longer: an entry's own case is run once where the entry says that it shows.
+//! Known issues that no longer show: an entry's own case is run once where the entry says that it shows.
 //!
-//! What was measured belongs to the releases that it was measured on (`-- manifests:`, `-- absent:` in the header of
-//! the entry's case). A release on which it was measured to be absent is no news; on one that nobody measured, the hunt
-//! tells both.
+//! A measurement applies only to the releases that it was made on (`-- manifests:`, `-- absent:` in the header of the
+//! entry's case). That an issue does not show on a release where it was measured to be absent is not new; on a release
+//! that was not measured, the hunt reports both facts.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::supervisor::lock;
 
 /// An issue that did not show.
 struct Gone {
-    /// What was measured before, in words, if it was.
+    /// The earlier measurement, in words, if there is one.
     measured: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Campaign<'_> {
         (names, because)
     }
 
-    /// Whether an issue shows on a target at none of the levels of this hunt, although it should at one.
+    /// Whether an issue does not show on a target at any level of this hunt, although it should at one.
     fn gone(&self, hunt_target: usize, issue: &KnownIssue) -> Option<Gone> {
         let mut gone = None;
         for place in self.places.iter().filter(|place| place.hunt_target == hunt_target) {
@@ -50,13 +50,13 @@ impl Campaign<'_> {
             if !issue.is_about(target.info(), place.level) {
                 continue;
             }
-            // What the vendor means to be like that is a violation only in the strict sense.
+            // What the vendor intends is a violation only in strict mode.
             let strict = issue.status == Status::Intended;
             let examiner =
                 Examiner { claims: hunt_target.claims, oracles: &self.options.oracles, strict };
             let options = self.options.run.clone();
             let mut fresh = FreshTables { target: target.as_ref(), options };
-            // A case that cannot be run says nothing about the issue.
+            // A case that cannot be run proves nothing about the issue.
             let Ok(tried) = examiner.examine(&mut fresh, &issue.case, place.level) else {
                 continue;
             };
@@ -70,7 +70,7 @@ impl Campaign<'_> {
     }
 }
 
-/// What it means that an issue's own case did not show it; `None` where that was measured before.
+/// What it means that an issue's own case did not show it; `None` if that was measured before.
 fn absence(run: &Run) -> Option<Gone> {
     let remark = level_of(run).and_then(|level| {
         // The headers of built-in cases are read by a test; what cannot be read says nothing.

@@ -1,7 +1,7 @@
 //! A worker: runs the cases of a block one after another, counts, and keeps what is suspect.
 //!
-//! A case that a lost connection spoilt is run again; one that was running when its server crashed is
-//! not, so that a case that always crashes the server cannot hold up the campaign.
+//! A case that was spoilt by a lost connection is run again; one that was running when its server crashed is not, so
+//! that a case that always crashes the server cannot stall the campaign.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,10 +25,10 @@ use crate::{Examined, Examiner};
 
 /// Progress is journalled at least this often.
 const JOURNAL_EVERY: Duration = Duration::from_secs(1);
-/// So many cases whose tables are refused, and none that ran: the target cannot be hunted on.
+/// After this many cases whose tables were refused, with none that ran, the target counts as unusable.
 const REJECTED_MAX: u64 = 200;
 
-/// What a worker has done since it last wrote a line of the journal.
+/// What a worker has done since its last line in the journal.
 struct Batch {
     place: usize,
     from: u64,
@@ -69,12 +69,12 @@ impl Campaign<'_> {
                 &mut failures,
             );
         }
-        // Also what was done before a failure is done.
+        // What was done before a failure also counts.
         let journalled = self.journal(&mut batch);
         outcome.and(journalled)
     }
 
-    /// Runs cases until the end of the block, or until the target has to be taken anew.
+    /// Runs cases until the end of the block, or until the target has to be reopened.
     fn work_with_target(
         &self,
         worker_state: &WorkerState,
@@ -116,7 +116,7 @@ impl Campaign<'_> {
                 Attempt::Interrupted => return self.give_up(worker_state, batch),
                 Attempt::Lost(evidence) => {
                     *failures += 1;
-                    // A server that was asked to end may be waiting for its clients to go.
+                    // A server that was asked to stop may be waiting for its clients to disconnect.
                     drop(arenas);
                     let next =
                         self.after_loss(worker_state, place, generation, evidence, *failures)?;
@@ -152,7 +152,7 @@ impl Campaign<'_> {
         Examiner { claims, oracles: &self.options.oracles, strict }
     }
 
-    /// Writes down what was done, and begins to count anew.
+    /// Records what was done, and resets the counts.
     fn journal(&self, batch: &mut Batch) -> Result<(), Stop> {
         let mut counts = std::mem::take(&mut batch.tally);
         lock(&self.tally).take_in(&mut counts);

@@ -1,4 +1,4 @@
-//! Where one thread of a campaign works: what it runs at the moment, and how to reach it.
+//! The state of one thread of a campaign: what it runs at the moment, and how to reach it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,12 +9,12 @@ use anchorite_store::{RunningCase, Spot};
 
 use crate::supervisor::lock;
 
-/// One thread's place of work, seen from outside.
+/// One thread's state, seen from outside.
 #[derive(Debug)]
 pub(super) struct WorkerState {
-    /// What the thread is called in messages.
+    /// The thread's name in messages.
     pub name: String,
-    /// Makes the stage give up the case at hand.
+    /// Makes the stage abandon the current case.
     pub interrupt: Arc<AtomicBool>,
     running: Mutex<Option<Running>>,
 }
@@ -24,7 +24,7 @@ struct Running {
     hunt_target: usize,
     case: RunningCase,
     since: Instant,
-    /// Whether somebody was told that it takes long.
+    /// Whether it has been reported as taking long.
     told: bool,
 }
 
@@ -54,7 +54,7 @@ impl WorkerState {
             .map(|r| r.case.clone())
     }
 
-    /// The case that has run for longer than the limit, told once.
+    /// The case that has run for longer than the limit, reported once.
     pub(super) fn stuck_for(&self, limit: Duration) -> Option<Spot> {
         let mut running = lock(&self.running);
         let running = running.as_mut().filter(|running| !running.told)?;
@@ -64,12 +64,12 @@ impl WorkerState {
         })
     }
 
-    /// Gives up the case at hand.
+    /// Abandons the current case.
     pub(super) fn interrupt(&self) {
         self.interrupt.store(true, Ordering::SeqCst);
     }
 
-    /// Goes on after an interruption.
+    /// Continues after an interruption.
     pub(super) fn carry_on(&self) {
         self.interrupt.store(false, Ordering::SeqCst);
     }

@@ -1,12 +1,13 @@
-//! Dependencies between committed transactions, and the anomalies that their cycles are.
+//! Dependencies between committed transactions, and the anomalies that their cycles represent.
 //!
 //! Source: Adya's direct serialization graph. `ww`: one overwrote what the other wrote; `wr`: one read what the other
-//! wrote; `rw`: one read what the other then overwrote, or did not see what the other made match its condition. A
-//! cycle of `ww` alone is G0, with `wr` G1c, with one `rw` G-single (PMP where a condition was involved), with more
-//! G2-item or G2. A lost update (P4, Berenson) is the G-single whose two edges are about one row, and whose last
-//! write did not look at what it overwrote: where it did, nothing is lost.
+//! wrote; `rw`: one read what the other then overwrote, or did not see what the other made match its condition. A cycle
+//! of `ww` alone is G0, with `wr` G1c, with one `rw` G-single (PMP where a condition was involved), with more G2-item
+//! or G2. A lost update (P4, Berenson) is a G-single whose two edges are about one row, and whose last write did not
+//! read what it overwrote: if it did, nothing is lost.
 //!
-//! Every edge is proved by rows: [`Sight::seen`] lists all that a statement can have seen, and all must agree.
+//! Every edge is proved by rows: [`Sight::seen`] lists everything that a statement can have seen, and all of it must
+//! agree.
 
 use anchorite_claims::Anomaly;
 
@@ -14,7 +15,7 @@ use super::history::History;
 use super::sight::{Evidence, Seen, Sight};
 use crate::evidence::transactions::Transaction;
 
-/// Longer cycles than this are not looked for.
+/// The longest cycle that is looked for.
 const LENGTH_MAX: usize = 4;
 
 /// An anomaly with its proof.
@@ -44,7 +45,7 @@ struct Edge {
     kind: Kind,
     row: usize,
     by_write: bool,
-    /// A `WriteWrite` that looked at nothing that it overwrote.
+    /// A `WriteWrite` that read nothing of what it overwrote.
     blind: bool,
     because: String,
 }
@@ -70,7 +71,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// Reads of what was rolled back, or overwritten by its own writer.
+    /// Reads of what was rolled back, or later overwritten by its own writer.
     pub fn dirty_reads(&self) -> Vec<Sighting> {
         let mut found: Vec<Sighting> = Vec::new();
         let committed = |sight: &&Sight| {
@@ -114,7 +115,7 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// Goes on from the last transaction of a path; a cycle begins at its smallest index.
+    /// Extends a path from its last transaction; a cycle begins at its smallest index.
     fn extend(&self, path: &mut Vec<usize>, length: usize, found: &mut Vec<Sighting>) {
         let Some(last) = path.last().copied() else { return };
         if path.len() == length {
@@ -130,7 +131,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Names the cycle that a path is, by every choice of its strongest edges.
+    /// Names the cycle that a path forms, for every choice of its strongest edges.
     fn close(&self, path: &[usize], found: &mut Vec<Sighting>) {
         let ends = path.iter().copied().zip(path.iter().copied().cycle().skip(1));
         let choices: Vec<Vec<&Edge>> = ends.map(|(from, to)| self.strongest(from, to)).collect();
@@ -146,8 +147,8 @@ impl<'a> Graph<'a> {
         cycles.iter().for_each(|cycle| note(cycle, found));
     }
 
-    /// The edges from one transaction to another that say most: what was written or seen before what was not yet, and a
-    /// row that was seen before one that was missed.
+    /// The most significant edges from one transaction to another: what was written or seen takes precedence over what
+    /// was not yet, and a row that was seen over one that was missed.
     fn strongest(&self, from: usize, to: usize) -> Vec<&Edge> {
         let rank = |edge: &Edge| match edge.kind {
             Kind::WriteWrite | Kind::WriteRead => 0,
@@ -193,7 +194,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Who wrote whatever a sight saw, if that is another transaction and sure.
+    /// The writer of what a sight saw, if it is another transaction and certain.
     fn writer(&self, sight: &Sight) -> Option<(usize, usize)> {
         let mut found = None;
         for seen in &sight.seen {

@@ -1,13 +1,13 @@
 //! The run as a history of row versions: who wrote which, and what is proved about which were read.
 //!
-//! Idea: the writes are performed again on a model of the tables, in the order in which they were answered, each on the
-//! latest versions of the rows. If every count and the final state come out as the server's, the model's versions are
-//! what the server wrote; if not, nothing is said. A read is then compared with the versions: where only one version of
-//! a row can have given what was returned, or not returned, that is the one that was read.
+//! Idea: the writes are executed again on a model of the tables, in the order in which they were answered, each on the
+//! latest versions of the rows. If every count and the final state match the server's, the model's versions are what
+//! the server wrote; if not, nothing is claimed. A read is then compared with the versions: where only one version of a
+//! row can have given what was returned, or not returned, that is the one that was read.
 //!
-//! Source: Adya's histories (reads of versions, a version order per item, predicates that match versions).
-//! Assumption: the versions of a row stand in the order in which they were written. Blind spot: everything that
-//! [`Tables`] does not understand; reads that several versions explain.
+//! Source: Adya's histories (reads of versions, a version order per item, predicates that match versions). Assumption:
+//! the versions of a row are in the order in which they were written. Blind spot: everything that [`Tables`] does not
+//! understand; reads that several versions explain.
 
 use anchorite_model::sql::literal;
 use anchorite_model::{Run, Value};
@@ -46,7 +46,7 @@ pub struct History {
     pub(super) rows: Vec<usize>,
     /// What was proved about reads.
     pub sights: Vec<Sight>,
-    /// The rows whose versions do not tell in which order they were written.
+    /// The rows whose versions do not show in which order they were written.
     unclear: Vec<usize>,
 }
 
@@ -56,10 +56,10 @@ enum Action<'t, 'r> {
 }
 
 impl History {
-    /// Follows a run; `None` if it cannot be followed, or the server did something else.
+    /// Follows a run; `None` if it cannot be followed, or the server behaved differently.
     pub fn of(run: &Run, transactions: &[Transaction<'_>]) -> Option<Self> {
         let statements = transactions.iter().flat_map(|transaction| &transaction.statements);
-        // What a ROLLBACK TO took back was there for a while, which is not followed.
+        // What a ROLLBACK TO undid existed for a while, which is not followed.
         statements.clone().all(|statement| !statement.undone).then_some(())?;
         let (tables, initial) = Tables::of(&run.case, run.target.product.dialect())?;
         let mut history = Self {
@@ -104,7 +104,7 @@ impl History {
         Some(history)
     }
 
-    /// Whether a version looks at nothing that it replaces.
+    /// Whether a version does not depend on what it replaces.
     pub fn is_blind(&self, version: &Version) -> bool {
         version.set.iter().all(|(_, formula)| formula.is_constant())
     }
@@ -187,7 +187,7 @@ impl History {
         last.filter(|index| self.versions[*index].values.is_some()).collect()
     }
 
-    /// Performs a write on the latest versions; `None` if it is not understood or counted otherwise.
+    /// Executes a write on the latest versions; `None` if it is not understood or the count differs.
     fn write(&mut self, transaction: usize, statement: &Performed<'_>, at: usize) -> Option<()> {
         let Ok(answer) = statement.reply else { return Some(()) };
         let affected = answer.affected?;
@@ -247,7 +247,7 @@ impl History {
         self.applied(index, &[set])
     }
 
-    /// What assignments, one after the other, make of a version.
+    /// The result of assignments, one after the other, on a version.
     fn applied(&self, index: usize, sets: &[&[(usize, Formula)]]) -> Option<Vec<Value>> {
         let version = &self.versions[index];
         let columns = &self.tables.all[self.rows[version.row]].columns;

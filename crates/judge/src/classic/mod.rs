@@ -1,18 +1,18 @@
 //! The classic anomalies of a run, by name, with what the vendor says about them.
 //!
-//! Idea: an oracle that judges writes says "pass" to a lost update at a level that permits it, and the reader is left
-//! alone with the rows. So what the rows themselves prove is named: reads of what was never committed (G1a, G1b), and
-//! the cycles of dependencies that Adya's names stand for (`cycles`), with the sentences that prove each, and
-//! beside it the promise. It is no verdict: it says what happened, not whether it may.
+//! Idea: an oracle that judges writes passes a lost update at a level that permits it, and the reader is left with just
+//! the rows. So what the rows themselves prove is named: reads of what was never committed (G1a, G1b), and the cycles
+//! of dependencies that Adya's names stand for (`cycles`), with the sentences that prove each, next to the promise.
+//! This is not a verdict: it says what happened, not whether it may.
 //!
 //! * [`anchorite_sql::followed`]: as much SQL as can be followed row by row.
 //! * `history`: which version of which row each statement wrote; `seeing`: which it saw.
 //! * `cycles`: the names; `serial`: whether another order gives the same rows, so that there is nothing to name.
 //! * `repeated`: the same query twice, where the rest cannot be followed.
 //!
-//! Assumption: see `history`. Blind spot: joins, subqueries, aggregates, functions, cascades, triggers, savepoints
-//! that were rolled back to: a run with such a write is not followed, a read with it is passed over. G2 is looked for
-//! in cycles of up to four transactions. OTV is called G-single, which it is a case of.
+//! Assumption: see `history`. Blind spot: joins, subqueries, aggregates, functions, cascades, triggers, savepoints that
+//! were rolled back to: a run with such a write is not followed, and a read with it is ignored. G2 is looked for in
+//! cycles of up to four transactions. OTV is called G-single, which it is a case of.
 
 mod cycles;
 mod history;
@@ -39,11 +39,11 @@ pub struct Observed {
     pub promise: Promise,
     /// The page that says so.
     pub url: Option<String>,
-    /// Why, in sentences a stranger can check.
+    /// Why, in sentences that anyone can check.
     pub because: Vec<String>,
 }
 
-/// The anomalies that a run proves. A case of the probe is asked for its own by its own conditions, first.
+/// The anomalies that a run proves. For a probe case, its own conditions are checked first.
 pub fn observed(run: &Run, claims: &Claims) -> Vec<Observed> {
     let mut found = Vec::new();
     if let Ok(observation) = probe::observe(&run.case, run)
@@ -87,7 +87,7 @@ fn sightings(run: &Run) -> Vec<Sighting> {
     }
 }
 
-/// The anomaly beside what is promised about it, as the case of this name provokes it.
+/// The anomaly with what is promised about it, as the case of this name provokes it.
 fn documented(
     run: &Run,
     claims: &Claims,

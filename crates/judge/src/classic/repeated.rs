@@ -1,9 +1,9 @@
 //! The same query twice in one transaction, with different rows.
 //!
-//! Idea: what needs no understanding of the writes. A transaction that asks the same plain question twice, and has
-//! written nothing in between, must get the same rows from a level with repeatable reads. It is called PMP (a
-//! phantom) where one answer contains the other, and G-single (a non-repeatable read) where rows were replaced. Blind
-//! spot: a row that was deleted while another one changed looks like a replacement.
+//! Idea: this needs no understanding of the writes. A transaction that runs the same plain query twice, and has written
+//! nothing in between, must get the same rows at a level with repeatable reads. It is called PMP (a phantom) where one
+//! answer contains the other, and G-single (a non-repeatable read) where rows were replaced. Blind spot: a row that was
+//! deleted while another was changed looks like a replacement.
 
 use anchorite_claims::Anomaly;
 use anchorite_model::sql::Dialect;
@@ -13,7 +13,7 @@ use super::cycles::Sighting;
 use crate::evidence::transactions::{Performed, Transaction};
 use anchorite_sql::followed::Tables;
 
-/// The anomalies that two answers to one question prove.
+/// The anomalies that two answers to one query prove.
 pub fn repeated(case: &Case, dialect: Dialect, transactions: &[Transaction<'_>]) -> Vec<Sighting> {
     let mut found: Vec<Sighting> = Vec::new();
     let Some((tables, _)) = Tables::of(case, dialect) else { return found };

@@ -1,9 +1,9 @@
-//! What statements saw of rows, as far as their answers prove it.
+//! Which row versions statements saw, as far as their answers prove it.
 //!
 //! Idea: a read is compared with the versions of the rows. A row that was returned was seen in one of the versions that
 //! give these values; one that was not returned, in one that does not match, or not at all. The count of a write, and
 //! what it made of a row, prove something in the same way. Where several versions remain, all of them are kept, and a
-//! dependency is believed only if all of them agree.
+//! dependency counts only if all of them agree.
 
 use anchorite_model::Value;
 use anchorite_sql::followed::{Read, Write};
@@ -60,7 +60,7 @@ impl History {
         Some(sights)
     }
 
-    /// Whether what an UPDATE made of this version proves that it saw this very one: every earlier one would have given
+    /// Whether the result of an UPDATE proves that it saw exactly this version: every earlier one would have given
     /// another row.
     pub(super) fn proves(
         &self,
@@ -80,7 +80,7 @@ impl History {
         Some(proves)
     }
 
-    /// Whether what a write made came out in the end, or was read.
+    /// Whether the result of a write is in the final state, or was read.
     pub(super) fn came_out(&self, made: usize) -> bool {
         let is_last =
             self.installed(self.versions[made].row).last().is_some_and(|(v, _)| v == made);

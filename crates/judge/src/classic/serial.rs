@@ -1,10 +1,10 @@
 //! Whether some serial order of the committed transactions gives the same answers.
 //!
-//! Idea: a cycle of dependencies is found by who wrote after whom. But where writes commute, or nobody ever looked at
-//! what they left, another order may give exactly the same rows: then nothing is proved, and nothing is named. So every
-//! order is performed on a model of the tables, and compared with what the server answered.
-//! Assumption: the same as in [`super::history`]. Blind spot: keys are not checked, and queries that are not understood
-//! are not compared; both can only make an order look possible that is not.
+//! Idea: a cycle of dependencies follows from who wrote after whom. But where writes commute, or nothing ever read
+//! their result, another order may give exactly the same rows: then nothing is proved, and nothing is named. So every
+//! order is executed on a model of the tables, and compared with what the server answered. Assumption: the same as in
+//! [`super::history`]. Blind spot: keys are not checked, and queries that are not understood are not compared; both can
+//! only make an order look possible that is not.
 
 use anchorite_model::{Run, Value};
 use anchorite_sql::formula::{Formula, Scope};
@@ -12,10 +12,10 @@ use anchorite_sql::formula::{Formula, Scope};
 use crate::evidence::transactions::{Performed, Transaction};
 use anchorite_sql::followed::{Row, Tables, Write};
 
-/// With more transactions than this their orders are not tried.
+/// The most transactions whose orders are tried.
 const TRANSACTIONS_MAX: usize = 6;
 
-/// Whether an order explains the run; also where there are too many to try.
+/// Whether an order explains the run; true if there are too many to try.
 pub fn is_explained(
     run: &Run,
     tables: &Tables,
@@ -30,7 +30,7 @@ pub fn is_explained(
     explains(run, &state, &committed)
 }
 
-/// Whether the run can go on like this with some order of the transactions that are left.
+/// Whether some order of the remaining transactions completes the run.
 fn explains(run: &Run, state: &State<'_>, left: &[&Transaction<'_>]) -> bool {
     if left.is_empty() {
         return state.is_final(run);

@@ -22,11 +22,11 @@ pub struct Sight {
     pub row: usize,
     /// What it may have seen, one of these; never empty.
     pub seen: Vec<Seen>,
-    /// Whether the row was returned, or fell out of the condition.
+    /// Whether the row was returned, or did not match the condition.
     pub returned: bool,
-    /// The condition, for rows that fell out of it.
+    /// The condition, for rows that did not match it.
     pub filter: Option<Formula>,
-    /// Whether a write or a locking read saw it: these may look at other versions than plain reads.
+    /// Whether a write or a locking read saw it: these may see other versions than plain reads.
     pub by_write: bool,
     /// What shows it.
     pub evidence: Evidence,
@@ -39,7 +39,7 @@ pub enum Evidence {
     Rows,
     /// How many rows it changed.
     Count,
-    /// The version that it made, which must come out somewhere to prove what it was made of.
+    /// The version that it made, which must be observed somewhere to prove what it was made from.
     Made(usize),
 }
 

@@ -1,7 +1,7 @@
-//! How a run differs from another one: final state, success of each write, affected counts, and rows where reads are
+//! How a run differs from another: final state, success of each write, affected counts, and rows where reads are
 //! compared.
 //!
-//! Rows are compared as multisets of typed tuples. A difference is data; printed, it is a sentence that a stranger can
+//! Rows are compared as multisets of typed tuples. A difference is data; printed, it is a sentence that anyone can
 //! check.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use anchorite_model::{DbError, ErrorClass, Outcome, Rows, Run, Value};
 use super::ends::last_event;
 use super::words::{abridged, spelled};
 
-/// One thing that is not the same.
+/// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A table ends with other rows.
@@ -24,43 +24,43 @@ pub enum Difference {
         /// What it ends with in the other run.
         instead_of: Vec<Vec<Value>>,
     },
-    /// A table is there, and is not in the other run.
+    /// A table exists, but not in the other run.
     ExtraTable(String),
-    /// A table is not there, and is in the other run.
+    /// A table does not exist, but does in the other run.
     MissingTable(String),
-    /// A statement was answered otherwise.
+    /// A statement was answered differently.
     Statement {
         /// Its number in the run.
         n: usize,
         /// Its text.
         sql: String,
-        /// In what.
+        /// How.
         answer: AnswerDifference,
     },
 }
 
-/// In what two answers to one statement differ.
+/// How two answers to one statement differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerDifference {
-    /// In the number of rows that were written.
+    /// The number of rows that were written.
     Affected {
         /// How many here.
         count: Option<u64>,
         /// How many there.
         instead_of: Option<u64>,
     },
-    /// In the rows that were read, one list per result.
+    /// The rows that were read, one list per result.
     Returned {
         /// What was read here.
         rows: Vec<Vec<Vec<Value>>>,
         /// What is read there.
         instead_of: Vec<Vec<Vec<Value>>>,
     },
-    /// In why it failed.
+    /// Why it failed.
     FailedOtherwise(Failure, Failure),
-    /// It failed here, and there it did not.
+    /// It failed here, but not there.
     Failed(Failure),
-    /// It failed there, and here it did not.
+    /// It failed there, but not here.
     Succeeded(Failure),
     /// It could not even be sent there.
     NotSent,
@@ -82,7 +82,7 @@ impl Failure {
 }
 
 impl Difference {
-    /// Whether it is about nothing but what was read.
+    /// Whether it is only about what was read.
     pub const fn is_of_reads(&self) -> bool {
         matches!(self, Self::Statement { answer: AnswerDifference::Returned { .. }, .. })
     }
@@ -233,7 +233,7 @@ mod tests {
         let read = differ("SELECT a FROM t", answer(one.clone(), None), answer(two.clone(), None));
         assert!(read.is_of_reads());
         assert_eq!(read.to_string(), "step 1 (SELECT a FROM t): returned ('1') instead of ('2')");
-        // A text that looks like the sentence about a read does not make it one.
+        // A text that looks like a sentence about a read is not one.
         let sql = "UPDATE t SET a = ': returned '";
         let write = differ(sql, answer(one, Some(1)), answer(two, Some(2)));
         assert!(!write.is_of_reads(), "{write}");

@@ -1,4 +1,4 @@
-//! How a session's transactions ended, for who needs to know no more than that.
+//! How a session's transactions ended, for callers that need nothing else.
 //!
 //! Assumption and blind spots: those of [`anchorite_model::transactions`].
 
@@ -11,7 +11,7 @@ use anchorite_model::{Event, Outcome, Run, SessionIndex};
 pub enum End {
     /// It committed.
     Committed,
-    /// It was rolled back: on demand, by the server, or because it was still open at the end.
+    /// It was rolled back: by a statement, by the server, or because it was still open at the end.
     RolledBack,
 }
 
@@ -21,7 +21,7 @@ impl End {
     }
 }
 
-/// How the transactions of a session ended, in order; a statement outside BEGIN is one of its own.
+/// How the transactions of a session ended, in order; a statement outside BEGIN is a separate one.
 pub fn ends(run: &Run, session: SessionIndex) -> Vec<End> {
     let mut ends = Vec::new();
     let mut follower = Follower::new(run.target.product.descriptor().transactions.ddl_commits);
@@ -46,7 +46,7 @@ pub fn ends(run: &Run, session: SessionIndex) -> Vec<End> {
     ends
 }
 
-/// What finally became of a statement.
+/// The final outcome of a statement.
 pub fn last_event(run: &Run, n: usize) -> Option<&Event> {
     run.events.iter().rev().find(|event| event.n == n)
 }

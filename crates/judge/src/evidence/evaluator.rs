@@ -19,13 +19,13 @@ pub struct Effect {
     pub values: Option<Vec<Value>>,
 }
 
-/// Rows by number of their table.
+/// Rows by the number of their table.
 pub type Contents = BTreeMap<usize, Vec<Vec<Value>>>;
 
 /// What a statement did to given contents: affected rows and what is there afterwards.
 pub type After = (u64, Vec<(String, Rows)>);
 
-/// Runs statements on contents of its own choice.
+/// Runs statements on chosen contents.
 pub struct Evaluator<'r> {
     run: &'r Run,
     ddl: Vec<Statement>,

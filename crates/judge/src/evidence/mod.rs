@@ -1,7 +1,7 @@
-//! What a run has left for the oracles to look at.
+//! What the oracles can know about a run.
 //!
 //! Idea: several oracles ask the same things of one run. Each of them is found out when the first one asks, and kept,
-//! so that more oracles do not cost more. Where something cannot be told, the reason is a sentence; an oracle that
+//! so that more oracles do not cost more. If something cannot be determined, the reason is a sentence; an oracle that
 //! needs it passes it on, and its verdict is Undecided.
 //!
 //! * [`transactions`]: which there were, and what became of them; [`ends`]: only the latter.
@@ -33,12 +33,12 @@ use evaluator::Evaluator;
 use serial::{STRICT, Search, Serial};
 use transactions::Transaction;
 
-/// What an oracle needs of a claim.
+/// What an oracle needs from a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing: what it looks for is wrong at every level.
     Nothing,
-    /// What the level promises about writes; and a complete run, at one level, of which is known who waited.
+    /// What the level promises about writes; and a complete run, at one level, whose waits are known.
     Writes,
 }
 
@@ -63,7 +63,7 @@ impl From<RunError> for Unjudged {
     }
 }
 
-/// The further runs that oracles prepared, by their names; `None` where the target refused a case.
+/// The further runs that oracles prepared, by oracle; `None` if the target refused a case.
 pub type Prepared = BTreeMap<&'static str, Vec<Option<Run>>>;
 
 /// A run, and what is known about it.
@@ -82,7 +82,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// What is known of a run; `prepared` are the further runs that oracles wanted to see, by their names.
+    /// What is known about a run; `prepared` are the further runs that oracles requested, by oracle.
     pub fn new(run: &'a Run, claims: &'a Claims, prepared: Prepared) -> Self {
         Self {
             run,
@@ -97,12 +97,12 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The further runs that an oracle wanted to see, in its order; `None` where the target refused the case.
+    /// The further runs that an oracle requested, in its order; `None` if the target refused the case.
     pub fn prepared(&self, oracle: &str) -> &[Option<Run>] {
         self.prepared.get(oracle).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether what an oracle needs is there, or what is missing.
+    /// Whether what an oracle needs is available, or what is missing.
     pub fn has(&self, needs: Needs) -> Result<(), String> {
         match needs {
             Needs::Nothing => Ok(()),
@@ -190,7 +190,7 @@ fn documented_writes<'a>(run: &'a Run, claims: &'a Claims) -> Result<DocumentedW
     })
 }
 
-/// The level that all sessions really ran at, if it is one and the same.
+/// The level that all sessions really ran at, if it is the same.
 pub fn level_of(run: &Run) -> Option<Level> {
     common_level(run).ok()
 }

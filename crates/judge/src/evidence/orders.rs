@@ -1,17 +1,17 @@
 //! The serial orders that may explain a run.
 //!
-//! Idea: a serial order must keep each session's order, and what was finished before something else began. Where
-//! the claim says that everything a write looks at stays locked until the end, the writers' order is that of
-//! their commits. Transactions that only read may stand anywhere between, unless what they read stays locked too.
-//! Autocommit statements that one COMMIT set free at the same moment answer in an order that says nothing
-//! about who came first, so both orders count.
+//! Idea: a serial order must keep each session's order, and what finished before something else began must come first.
+//! Where the claim says that everything a write examines stays locked until the end, the writers are in commit order.
+//! Transactions that only read may be anywhere in between, unless what they read also stays locked. Autocommit
+//! statements that one COMMIT released at the same moment answer in an order that does not show which came first, so
+//! both orders count.
 
 use anchorite_claims::{ReadPlace, SerialOrder, WriteClaims};
 use anchorite_model::Run;
 
 use super::transactions::Transaction;
 
-/// More orders than this are not tried (five transactions have at most 120).
+/// The most orders that are tried (five transactions have at most 120).
 pub const MOST_ORDERS: usize = 120;
 
 /// The orders, as lists of indices, nearest to the order of the ends first; and whether these are all.
@@ -75,7 +75,7 @@ fn extend(
     true
 }
 
-/// The moments at which statements were sent. What is answered between two of them came about by the first one.
+/// The moments at which statements were sent. What is answered between two of them was caused by the first one.
 pub struct Submissions(Vec<usize>);
 
 impl Submissions {

@@ -1,9 +1,9 @@
 //! INSERTs that were refused because a key was taken, and left no trace.
 //!
-//! Idea: who was refused has said something about the tables at that moment. So such an INSERT can be given a place in
-//! a serial order, where it has to be refused again.
+//! Idea: a refusal says something about the tables at that moment. So such an INSERT can be placed in a serial order,
+//! where it has to be refused again.
 //!
-//! Blind spot: INSERTs behind other writes of their transaction, and those that read what they insert.
+//! Blind spot: INSERTs after other writes of their transaction, and those that read what they insert.
 
 use anchorite_claims::WriteView;
 use anchorite_model::Product;
@@ -12,7 +12,7 @@ use anchorite_model::sql::{StatementKind, Tokens};
 use super::transactions::{Performed, Transaction, is_optimistic};
 
 /// INSERTs of constants that were refused because a key was taken, in transactions that left no trace and had written
-/// nothing before; each as if it had stood alone. Where a transaction has one snapshot, the key may have been taken
+/// nothing before; each treated as if it were alone. Where a transaction has one snapshot, the key may have been taken
 /// there: then it counts from its beginning.
 pub fn refused_inserts<'r>(
     transactions: &[Transaction<'r>],

@@ -1,15 +1,15 @@
 //! Serial schedules as cases: the same sessions and statements, one transaction after the other.
 //!
-//! Two forms (WriteCheck's tx-WSS and stmt-WSS): as transactions, or each statement on its own without BEGIN,
-//! COMMIT and what a ROLLBACK TO took back. Statements that were refused because of others (deadlock, lock
-//! time-out) left no trace and are left out; statements that failed for their own sake must fail again.
+//! Two forms (WriteCheck's tx-WSS and stmt-WSS): as transactions, or each statement on its own without BEGIN, COMMIT
+//! and what a ROLLBACK TO undid. Statements that were refused because of others (deadlock, lock timeout) left no trace
+//! and are left out; statements that failed on their own account must fail again.
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Case, Run, Statement, Step};
 
 use super::transactions::{Performed, Transaction};
 
-/// How a serial order is performed.
+/// How a serial order is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// As transactions.
@@ -73,8 +73,8 @@ fn belongs(statement: &Performed<'_>, form: Form, keep_reads: bool) -> bool {
     }
 }
 
-/// Whether its answer is compared: its own effect is part of the serial order. What a ROLLBACK TO took back
-/// is not: its locks may be gone too, so that others came in between.
+/// Whether its answer is compared: its own effect is part of the serial order. What a ROLLBACK TO undid is not: its
+/// locks may also be gone, so that others came in between.
 fn compared(statement: &Performed<'_>) -> bool {
     let tells = statement.is_write() || matches!(statement.kind, StatementKind::Select { .. });
     tells && !statement.undone

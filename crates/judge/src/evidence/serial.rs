@@ -1,8 +1,8 @@
 //! Whether some serial order of the committed transactions gives what the run gave.
 //!
-//! Idea: the orders that are possible ([`orders`](super::orders)) are performed one by one, each statement by statement
-//! and, if that does not give the run, as transactions ([`replay`](super::replay)). What several oracles make of the
-//! outcome is their affair; the search itself is the dearest thing there is, so it is done once
+//! Idea: the orders that are possible ([`orders`](super::orders)) are executed one by one, each statement by statement
+//! and, if that does not give the run, as transactions ([`replay`](super::replay)). What the outcome means is up to
+//! each oracle; the search itself is by far the most expensive part, so it is done once
 //! ([`Evidence::serial`](super::Evidence::serial)).
 
 use anchorite_claims::{ReadPlace, WriteClaims};
@@ -16,13 +16,13 @@ use crate::laboratory::Laboratory;
 
 pub use super::orders::MOST_ORDERS;
 
-/// As many serial orders are shown with a violation.
+/// The number of serial orders shown with a violation.
 const EXPECTED_SHOWN: usize = 3;
 
-/// A serial order as it was performed, and how the run differs from it.
+/// A serial order as it was executed, and how the run differs from it.
 #[derive(Debug, Clone)]
 pub struct PerformedOrder {
-    /// Who came after whom, and how it was performed.
+    /// The order, and how it was executed.
     pub title: String,
     /// How the run differs from it; empty: not at all.
     pub differences: Vec<Difference>,
@@ -31,12 +31,12 @@ pub struct PerformedOrder {
 }
 
 impl PerformedOrder {
-    /// Whether the run differs from it in nothing but what was read.
+    /// Whether the run differs from it only in what was read.
     pub fn differs_in_reads_only(&self) -> bool {
         self.differences.iter().all(Difference::is_of_reads)
     }
 
-    /// What should have come out, for a report.
+    /// What should have happened, for a report.
     pub fn expected(&self) -> Expected {
         Expected {
             title: self.title.clone(),
@@ -56,12 +56,12 @@ pub fn shown(orders: &[PerformedOrder]) -> (Vec<Expected>, Vec<String>) {
     (expected, sentences)
 }
 
-/// What the serial orders came to.
+/// The result of the serial orders.
 #[derive(Debug, Clone)]
 pub enum Serial {
     /// One of them gives the run.
     Explained,
-    /// One gives it as transactions, but not as single statements, as which it is given.
+    /// One gives it as transactions, but not as single statements, whose result is attached.
     OnlyAsTransactions(PerformedOrder),
     /// None does.
     Unexplained {
@@ -70,20 +70,20 @@ pub enum Serial {
         /// Whether these are all.
         all_tried: bool,
     },
-    /// One could not be performed.
+    /// One could not be executed.
     Failed(String),
 }
 
-/// Who is not held to all of the promise.
+/// Transactions that need not keep all of the promise.
 #[derive(Clone, Copy)]
 pub struct Leniency<'f> {
-    /// What these read is not compared.
+    /// The reads of these are not compared.
     pub left_out: &'f dyn Fn(&Transaction<'_>) -> bool,
-    /// These may stand before others that committed earlier.
+    /// These may come before others that committed earlier.
     pub free: &'f dyn Fn(&Transaction<'_>) -> bool,
 }
 
-/// Everybody is held to all of it.
+/// All transactions must keep all of it.
 pub const STRICT: Leniency<'static> = Leniency { left_out: &|_| false, free: &|_| false };
 
 /// A search for an order that explains a run.
@@ -92,7 +92,7 @@ pub struct Search<'a, 'r> {
     pub run: &'r Run,
     /// What is promised about its writes.
     pub claims: &'a WriteClaims,
-    /// Its transactions; those that committed are performed.
+    /// Its transactions; those that committed are executed.
     pub transactions: &'a [Transaction<'r>],
     /// Refused statements that must be refused again.
     pub refused: &'a [Transaction<'r>],
@@ -115,7 +115,7 @@ impl Search<'_, '_> {
             .collect();
         let (possible, all_tried) = orders(self.run, &relevant, self.claims, leniency.free);
         let mut tried = Vec::new();
-        // An order that explains the transactions only. A later one may explain the statements, too.
+        // An order that explains only the transactions. A later one may also explain the statements.
         let mut halfway = None;
         for order in possible {
             let order: Vec<&Transaction<'_>> = order.iter().map(|&at| relevant[at]).collect();
@@ -129,8 +129,8 @@ impl Search<'_, '_> {
         Ok(halfway.unwrap_or(Serial::Unexplained { orders: tried, all_tried }))
     }
 
-    /// Performs one order: what single statements give is right, whatever transactions would give, and nearly always
-    /// enough. Where a read saw what a ROLLBACK TO took back, only a transaction gives that.
+    /// Executes one order: if the single statements explain the run, that is enough, whatever the transactions would
+    /// give. Only a transaction can explain a read that saw what a ROLLBACK TO undid.
     fn try_order(
         &self,
         order: &[&Transaction<'_>],
@@ -144,7 +144,7 @@ impl Search<'_, '_> {
             if performed.as_ref().is_ok_and(|order| order.differences.is_empty()) {
                 return Ok(Serial::Explained);
             }
-            // With reads it says too much about the writes.
+            // With reads compared it would say too much about the writes.
             alone = Some(performed).filter(|_| !reads);
         }
         let together = match self.perform_order(order, Form::Transactions, reads, laboratory)? {
@@ -165,7 +165,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Performs one order in one form and compares.
+    /// Executes one order in one form and compares.
     fn perform_order(
         &self,
         order: &[&Transaction<'_>],

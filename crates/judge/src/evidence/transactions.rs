@@ -1,16 +1,16 @@
-//! The transactions of a run: which statements belong to which, and what became of them.
+//! The transactions of a run: which statements belong to which, and how they ended.
 //!
 //! Idea: each session's events are followed from statement to statement ([`anchorite_model::transactions`]). Here they
 //! get their moments, and what a ROLLBACK TO took back is marked.
 //!
-//! Assumption: transactions are begun and ended by statements of their own or by DDL. Where a session does
-//! something else (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
+//! Assumption: transactions are begun and ended by explicit statements or by DDL. Where a session does something else
+//! (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::transactions::{Follower, Role};
 use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Run, SessionIndex};
 
-/// A statement as it was performed.
+/// A statement as it was executed.
 #[derive(Debug, Clone)]
 pub struct Performed<'r> {
     /// Its number in the schedule, 1-based.
@@ -25,18 +25,18 @@ pub struct Performed<'r> {
     pub start: usize,
     /// The moment at which it was answered.
     pub end: usize,
-    /// It was seen waiting in between.
+    /// Whether it waited in between.
     pub waited: bool,
-    /// Taken back by a ROLLBACK TO.
+    /// Undone by a ROLLBACK TO.
     pub undone: bool,
-    /// Sent when an error had already taken its transaction away, and so ignored.
+    /// Sent when an error had already ended its transaction, and so ignored.
     pub ignored: bool,
     /// Whether the stage has cancelled it, because the server did not end a deadlock in time.
     pub cancelled: bool,
 }
 
 impl Performed<'_> {
-    /// Whether it failed for a reason that another schedule would not give it, and so left no trace.
+    /// Whether it failed for a reason that depends on the schedule, and so left no trace.
     pub fn was_refused(&self) -> bool {
         self.ignored
             || self.cancelled
@@ -49,12 +49,12 @@ impl Performed<'_> {
     }
 }
 
-/// One transaction: BEGIN to its end, or a single statement outside of one.
+/// One transaction: BEGIN to its end, or a single statement outside one.
 #[derive(Debug, Clone)]
 pub struct Transaction<'r> {
     /// Whose it is.
     pub session: SessionIndex,
-    /// Its name in sentences: the session's, with a number where it has several.
+    /// Its name in sentences: the session's, with a number if it has several.
     pub name: String,
     /// The text of its BEGIN; `None` for a single statement.
     pub begin: Option<&'r str>,
@@ -74,7 +74,7 @@ impl Transaction<'_> {
         self.statements.iter().any(|statement| statement.is_write() && !statement.was_refused())
     }
 
-    /// Whether it read anything on its own account.
+    /// Whether it has queries of its own.
     pub fn is_reader(&self) -> bool {
         let reads = |kind: &StatementKind| matches!(kind, StatementKind::Select { .. });
         self.statements.iter().any(|statement| reads(&statement.kind) && statement.reply.is_ok())
@@ -86,7 +86,7 @@ pub fn is_optimistic(begin: &str) -> bool {
     begin.to_ascii_uppercase().contains("OPTIMISTIC")
 }
 
-/// The transactions of a run in the order of their ends, or why it cannot be told.
+/// The transactions of a run in the order of their ends, or why they cannot be determined.
 pub fn transactions(run: &Run) -> Result<Vec<Transaction<'_>>, String> {
     let mut all = Vec::new();
     for session in 0..run.sessions.len() {
@@ -110,7 +110,7 @@ struct Session<'r> {
     open: Option<Open<'r>>,
 }
 
-/// A transaction on its way.
+/// A transaction that is being followed.
 struct Open<'r> {
     begin: &'r str,
     began: usize,

@@ -20,7 +20,7 @@ pub struct Version {
     pub committed: Option<usize>,
 }
 
-/// One row through its life; it stays the same row when its key changes.
+/// One row over time; it stays the same row when its key changes.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The table.
@@ -45,7 +45,7 @@ impl Row {
 
     /// The latest version that was committed at this moment or before.
     pub fn committed_at(&self, moment: usize) -> Option<&Version> {
-        // Of several versions that were committed together the last one made counts.
+        // Of several versions that were committed together, the last one counts.
         self.versions
             .iter()
             .filter(|version| version.committed.is_some_and(|at| at <= moment))
@@ -60,14 +60,14 @@ impl Row {
             .filter(|version| version.committed.is_some_and(|at| at > after && at <= until))
             .collect();
         found.sort_by_key(|version| version.committed);
-        // Of several versions that were committed together nobody else has seen any but the last.
+        // Of several versions that were committed together, other transactions have seen only the last.
         let is_last = |at: usize| {
             found.get(at + 1).is_none_or(|next: &&Version| next.committed != found[at].committed)
         };
         (0..found.len()).filter(|&at| is_last(at)).map(|at| found[at]).collect()
     }
 
-    /// The versions that somebody else has made and not committed.
+    /// The versions that another transaction has made and not committed.
     pub fn held_by_others(&self, writer: Writer) -> impl Iterator<Item = &Version> {
         self.versions
             .iter()

@@ -2,7 +2,7 @@
 
 use anchorite_model::Value;
 
-/// More rows than this are not spelled out in a sentence.
+/// The most rows that are spelled out in a sentence.
 const ROWS_SHOWN: usize = 8;
 
 /// Rows in a sentence.

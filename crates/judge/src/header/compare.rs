@@ -1,8 +1,8 @@
-//! A judged run held against everything that the header of its case says about its place.
+//! A judged run compared with everything that the header of its case says about its place.
 //!
-//! Idea: `-- manifests:`, `-- absent:` and `-- seen:` speak of what a run shows, `-- expect:` of what the oracles say
-//! about it at the level that the case names. A test, a regression run and a hunt ask the same question of both, so it
-//! is answered in one place.
+//! Idea: `-- manifests:`, `-- absent:` and `-- seen:` are about what a run shows, `-- expect:` about the verdicts at
+//! the level that the case names. A test, a regression run and a hunt ask the same question about both, so it is
+//! answered in one place.
 
 use anchorite_claims::Version;
 use anchorite_model::{Case, Judgement, Run, SessionInfo, TargetInfo, Verdict};
@@ -23,17 +23,17 @@ pub enum HeaderError {
     Expectation(#[from] BadExpectation),
 }
 
-/// What the header of a case says about the place of a run, held against it.
+/// A run compared with what the header of its case says about its place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// One remark for each thing that is known; empty where nobody has looked.
+    /// One remark for each thing that is known; empty if nothing is known.
     pub remarks: Vec<Remark>,
     /// Whether the run has violations, and the header announces every one of them.
     pub announced: bool,
 }
 
 impl Comparison {
-    /// What all remarks come to; `None` where there are none. One that differs outweighs all others.
+    /// The overall agreement; `None` if there are no remarks. One that differs outweighs all others.
     pub fn agreement(&self) -> Option<Agreement> {
         let has = |wanted: Agreement| self.remarks.iter().any(|remark| remark.agreement == wanted);
         [Agreement::Differs, Agreement::OtherVersion, Agreement::AsExpected]
@@ -50,7 +50,7 @@ pub fn readable(case: &Case) -> Result<(), HeaderError> {
     Ok(())
 }
 
-/// Whether anything in the header was measured on this very release.
+/// Whether anything in the header was measured on this release.
 pub fn is_measured_on(case: &Case, target: &TargetInfo) -> Result<bool, HeaderError> {
     let measured = Measurements::of(case)?;
     let seen = measured.seen.iter().flat_map(|seen| &seen.places);

@@ -1,8 +1,8 @@
 //! The language of `-- shows:` lines, as values.
 //!
-//! Idea: a case file should say what its phenomenon looks like, next to the statements, in words that a
-//! reader understands without this program. One line is a [`Condition`]: alternatives of conjunctions of
-//! [`Fact`]s. Several lines must all hold.
+//! Idea: a case file should say, next to the statements, what its phenomenon looks like, in words that a reader
+//! understands without this program. One line is a [`Condition`]: alternatives of conjunctions of [`Fact`]s. Several
+//! lines must all hold.
 //!
 //! ```text
 //! -- shows: step 3 returns (1, 10) and step 7 returns (2, 18)
@@ -28,7 +28,7 @@ pub struct Condition {
     pub alternatives: Vec<Vec<Fact>>,
 }
 
-/// Something that is true of a run or not.
+/// Something that may be true of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact {
     /// What happened to one statement: its number in the schedule, 1-based, and the fact.
@@ -54,7 +54,7 @@ pub enum StepFact {
     Succeeds,
     /// It failed, with this class if one is given.
     Fails(Option<ErrorClass>),
-    /// It waited; all blockers that the server named are among these sessions (none given: anybody).
+    /// It waited; all blockers that the server named are among these sessions (none given: any).
     Blocked(Vec<String>),
     /// It was sent and did not wait.
     NotBlocked,
@@ -79,8 +79,8 @@ impl Condition {
         self.alternatives.iter().flatten()
     }
 
-    /// What the line asks of a case that has no such step, session or table, or a step of another kind;
-    /// a misnumbered condition would otherwise be silently false for ever.
+    /// What the line requires but the case does not have: such a step, session or table, or a step of that kind; a
+    /// misnumbered condition would otherwise be silently false for ever.
     pub fn misfit(&self, case: &Case) -> Option<String> {
         self.facts().find_map(|fact| fact.misfit(case))
     }
@@ -118,7 +118,7 @@ impl Fact {
 }
 
 impl StepFact {
-    /// Whether the statement is of a kind of which the fact can be true.
+    /// Whether the fact can be true of this kind of statement.
     fn fits(&self, sql: &str) -> bool {
         let kind = StatementKind::of(sql);
         let is_other = kind == StatementKind::Other;
@@ -195,7 +195,7 @@ impl RowFact {
         }
     }
 
-    /// The rows in the language's own spelling, with a blank in front of each.
+    /// The rows in the language's own spelling, each preceded by a space.
     fn list(&self) -> String {
         let (Self::Exactly(rows) | Self::Contains(rows) | Self::Lacks(rows)) = self;
         let rows: Vec<String> = rows

@@ -7,9 +7,8 @@
 //! -- expect: final-state violation on postgres 15.18 17.11
 //! ```
 //!
-//! Releases are measurements, everything else holds by documentation ([`Versions`]). What is expected by
-//! documentation is the judge's opinion about what the case shows: on a release where it does not show, and which
-//! nobody measured, nothing is expected.
+//! Releases are measurements, everything else holds by documentation ([`Versions`]). A documented expectation is about
+//! what the case shows: on a release where it does not show, and that was not measured, nothing is expected.
 
 use anchorite_claims::Version;
 use anchorite_model::{Case, Judgement, Product, TargetInfo, Verdict};
@@ -40,9 +39,9 @@ pub struct BadExpectation {
 }
 
 const VERDICTS: [&str; 5] = ["pass", "violation", "allowed", "undecided", NO_VIOLATION];
-/// Any verdict but a violation: for what no release may be accused of, whatever explains it there.
+/// Any verdict but a violation: for what is wrong on no release, whatever explains it there.
 const NO_VIOLATION: &str = "no-violation";
-/// Oracles that a case may speak of although this version has none of that name: nothing is compared.
+/// Oracles that a case may name although this version does not have them: nothing is compared.
 const ELSEWHERE: [&str; 4] = ["views", "reorder", "graph", "differential"];
 const EVERYWHERE: Versions = Versions::Documented { since: None, before: None };
 
@@ -126,8 +125,8 @@ fn words(verdict: &Verdict) -> (&'static str, Option<&str>) {
     }
 }
 
-/// Holds an oracle's judgement against what is expected of it on this target; `None` where nothing is. `shows` tells
-/// whether the run shows what the case is about.
+/// Compares an oracle's judgement with what is expected of it on this target; `None` if nothing is. `shows`: whether
+/// the run shows what the case is about.
 pub fn remark(
     expected: &[Expectation],
     target: &TargetInfo,

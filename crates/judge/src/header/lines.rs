@@ -6,7 +6,7 @@ use anchorite_model::Case;
 
 use crate::header::condition::Condition;
 
-/// Why a header line of a case is no condition, or none of this case.
+/// Why a header line of a case is not a condition, or not one of this case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
     /// The text does not follow the grammar.
@@ -20,9 +20,9 @@ pub enum ConditionError {
         text: String,
         /// Where in the value, 1-based, in characters.
         column: usize,
-        /// What may stand there.
+        /// What was expected there.
         expected: String,
-        /// What stands there.
+        /// What was found there.
         found: String,
     },
     /// The text is well formed but does not fit the case.
@@ -70,7 +70,7 @@ pub fn values<'a>(case: &'a Case, key: &'a str) -> impl Iterator<Item = &'a str>
     case.header.other.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
-/// Reads a condition and checks that the case has what it speaks of.
+/// Reads a condition and checks that the case has what it refers to.
 pub fn fitting(case: &Case, key: &str, text: &str) -> Result<Condition, ConditionError> {
     let condition: Condition =
         text.parse().map_err(|error: ConditionError| error.of(&case.name, key))?;

@@ -1,8 +1,8 @@
 //! Whether a condition is true of a run.
 //!
-//! Rows are compared as multisets of typed tuples. A statement that failed, was skipped or never
-//! answered satisfies nothing that is said about rows. Where the server does not say who blocks
-//! (TiDB, old CockroachDB), `blocked by` asks only that the statement was blocked.
+//! Rows are compared as multisets of typed tuples. A statement that failed, was skipped or never answered satisfies
+//! nothing that is said about rows. Where the server does not say who blocks (TiDB, old CockroachDB), `blocked by` only
+//! requires that the statement was blocked.
 
 use anchorite_model::{Answer, Blocker, ErrorClass, Outcome, Run};
 
@@ -64,7 +64,7 @@ impl RowFact {
     }
 }
 
-/// Whether `found` has every row of `wanted`, as often as it stands there.
+/// Whether `found` has every row of `wanted`, at least as many times.
 fn includes(found: &[Row], wanted: &[Row]) -> bool {
     let mut left: Vec<&Row> = found.iter().collect();
     wanted.iter().all(|row| {

@@ -1,11 +1,11 @@
-//! The constraint oracle: final states that cannot be, because the tables' own constraints refuse them.
+//! The constraint oracle: impossible final states, because the tables' own constraints refuse them.
 //!
-//! Idea: whatever the order of the transactions was, in the end no key stands there twice and no row refers to one
-//! that is gone. Nothing needs to be parsed for that: the rows of the final state are put into fresh tables, and the
-//! server itself says whether they may stand there.
+//! Idea: whatever the order of the transactions was, in the end no key occurs twice and no row refers to one that does
+//! not exist. Nothing needs to be parsed for that: the rows of the final state are inserted into fresh tables, and the
+//! server itself says whether they are allowed.
 //!
-//! Assumption: constraints are checked when a row is written, and tables are created after those that they refer to.
-//! So it is not asked where a table refers to itself, where constraints change on the way, or where numbers are not
+//! Assumption: constraints are checked when a row is written, and tables are created after those that they refer to. So
+//! it is skipped where a table refers to itself, where constraints change during the case, or where numbers are not
 //! read back as they are stored. Blind spot: constraints that the fresh tables do not check either.
 
 use anchorite_model::sql::StatementKind;
@@ -18,7 +18,7 @@ use crate::evidence::serial::{MOST_ORDERS, Serial, shown};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
 
-/// What a violation is called: a declared constraint does not hold in the end.
+/// The name of the violation: a declared constraint does not hold in the end.
 pub const CONSTRAINT: &str = "broken constraint";
 
 /// The oracle.
@@ -42,7 +42,7 @@ impl Oracle for Constraint {
         evidence: &Evidence<'_>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged> {
-        // What the server itself comes to, one transaction after the other, its constraints have accepted.
+        // The server's constraints have accepted what it gives itself, one transaction after the other.
         let (expected, sentences) = match evidence.serial(laboratory)? {
             Serial::Explained | Serial::OnlyAsTransactions(_) => {
                 return Ok(Judgement::new(self.name(), Verdict::Pass));
@@ -85,7 +85,7 @@ fn broken(
     }))
 }
 
-/// Why it is not asked.
+/// Why it is skipped.
 fn left_out(run: &Run) -> Option<&'static str> {
     let is_ddl = |sql: &str| StatementKind::of(sql) == StatementKind::Ddl;
     let mut values = run.final_state.iter().flat_map(|(_, rows)| &rows.rows).flatten();

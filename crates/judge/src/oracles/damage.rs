@@ -1,10 +1,10 @@
-//! The damage oracle: errors by which a server says that its own data is damaged.
+//! The damage oracle: errors with which a server reports that its own data is damaged.
 //!
 //! Idea: an index that disagrees with its table, or a page that cannot be read, is wrong whatever the level and the
-//! order of the transactions are: no serial order and no documented exception is asked then.
+//! order of the transactions are: serial orders and documented exceptions are not considered.
 //!
-//! A transaction that was begun OPTIMISTIC (TiDB), and finds only at its COMMIT that a key is taken, may say so by a
-//! broken assertion: nothing is damaged then, and it counts as any other failed COMMIT.
+//! An OPTIMISTIC transaction (TiDB) that finds only at its COMMIT that a key is taken may report a failed assertion:
+//! nothing is damaged then, and it counts as any other failed COMMIT.
 //!
 //! Source: the vendors' lists of errors, in the products' descriptors. Assumption: the files were not damaged from
 //! outside; a campaign's tables are new. Blind spot: damage that the server does not notice itself.
@@ -17,7 +17,7 @@ use crate::evidence::transactions::is_optimistic;
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
 
-/// What a violation is called: the server reports damaged data.
+/// The name of the violation: the server reports damaged data.
 pub const DAMAGE: &str = "damaged data";
 
 /// The oracle.

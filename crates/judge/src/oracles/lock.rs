@@ -1,13 +1,13 @@
 //! The lock oracle: rows that a locking read holds.
 //!
-//! Idea: a row that SELECT … FOR UPDATE or FOR SHARE has returned stays as it is until the transaction ends; who wants
-//! to change it waits. So a write of somebody else that matches such a row, and is answered while the transaction is
-//! open, is wrong whatever the order of the transactions is. Whether it matches is asked of the DBMS itself, on a table
-//! with just that row. Where the vendor says so stands in the claims (`locking_reads`).
+//! Idea: a row that SELECT … FOR UPDATE or FOR SHARE has returned stays as it is until the transaction ends; a session
+//! that wants to change it waits. So another session's write that matches such a row, and is answered while the
+//! transaction is open, is wrong whatever the order of the transactions is. The DBMS itself is asked whether it
+//! matches, on a table with just that row. The claims say where the vendor promises this (`locking_reads`).
 //!
-//! Assumption: the row was still the same when the write began, and the write could see it. So nothing is said where
-//! the reader has written anything itself, or where anybody has committed since the writer began.
-//! Blind spot: queries over several tables or without all columns; locks of writes; gaps.
+//! Assumption: the row was still the same when the write began, and the write could see it. So nothing is claimed if
+//! the reader has written anything itself, or if any transaction has committed since the writer began. Blind spot:
+//! queries over several tables or without all columns; locks of writes; gaps.
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Judgement, Run, Value, Verdict};
@@ -20,7 +20,7 @@ use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::words::{abridged, tuple};
 use crate::laboratory::Laboratory;
 
-/// What a violation is called: somebody changed a row that a locking read held.
+/// The name of the violation: another session changed a row that a locking read had locked.
 pub const LOCK: &str = "lock not held";
 
 /// The oracle.
@@ -71,7 +71,7 @@ struct Meeting<'a> {
 }
 
 impl Held<'_> {
-    /// Why a lock was not held; `None` if nothing speaks against it.
+    /// Why a lock was not held; `None` if there is no evidence of that.
     fn broken(
         &self,
         evidence: &Evidence<'_>,
@@ -127,7 +127,7 @@ impl Held<'_> {
         found
     }
 
-    /// Whether its locks are taken at once, and kept.
+    /// Whether its locks are taken immediately, and kept.
     fn keeps_locks(&self, reader: &Transaction<'_>) -> bool {
         let gives_up = |statement: &Performed<'_>| {
             statement.undone
@@ -188,7 +188,7 @@ impl Held<'_> {
         })
     }
 
-    /// Whether somebody else's writes became visible since the writer began.
+    /// Whether another session's writes became visible since the writer began.
     fn somebody_committed(&self, writer: &Transaction<'_>, write: &Performed<'_>) -> bool {
         self.transactions.iter().any(|other| {
             other.committed

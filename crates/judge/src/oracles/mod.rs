@@ -1,10 +1,10 @@
-//! The oracles: ways to tell right from wrong.
+//! The oracles: ways to decide whether a run is correct.
 //!
-//! An oracle is one folder (or file) here, one line of [`ALL`], its claims data and its page in `docs/oracles/`. The
-//! rest of the house asks it by [`Oracle`] and never by name: what it is called, what it needs to be promised, which
-//! further runs it wants to see, what it says about a run, which planted faults it claims to find.
+//! An oracle is one folder (or file) here, one line of [`ALL`], its claims data and its page in `docs/oracles/`. All
+//! other code uses it through [`Oracle`] and never by name: its name, which claims it needs, which further runs it
+//! requests, what it says about a run, which planted faults it declares to find.
 //!
-//! What several oracles need to know of one run stands beside them, in [`crate::evidence`], and is found out once.
+//! What several oracles need to know about one run is in [`crate::evidence`], and is derived once.
 
 pub mod constraint;
 pub mod damage;
@@ -33,67 +33,67 @@ pub static ALL: &[&dyn Oracle] = &[
     &differential::Differential,
 ];
 
-/// A server that goes away is a violation too. A campaign judges that, because it has to ask the server's process and
-/// its log; the name is known here, like every other one.
+/// A server that goes away is also a violation. A campaign judges that, because it needs the server's process and log;
+/// the name is defined here, like every other.
 pub const CRASH: &str = "crash";
 
-/// A way to tell right from wrong.
+/// A way to decide whether a run is correct.
 pub trait Oracle: Send + Sync {
     /// The name on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// What it holds a run against, in a few words.
+    /// What it compares a run with, in a few words.
     fn about(&self) -> &'static str;
 
-    /// What must be promised of the level before this oracle can say anything.
+    /// What must be claimed about the level before this oracle can decide anything.
     fn needs(&self) -> Needs;
 
-    /// Whether it judges only if it is asked for by its name, because it costs much; or if there is a second target.
+    /// Whether it judges only if it is named, because it is expensive, or if there is a second target.
     fn is_optional(&self) -> bool {
         false
     }
 
-    /// Further cases that it wants to see run where the judged run was made: variants of its case, or the same one
-    /// again. They are run before anything is judged ([`Evidence::prepared`]). Most oracles want none.
+    /// Further cases to run where the judged run was made: variants of its case, or the same one again. They are run
+    /// before anything is judged ([`Evidence::prepared`]). Most oracles need none.
     fn prepare(&self, _run: &Run, _has_second_target: bool) -> Vec<Case> {
         Vec::new()
     }
 
-    /// Judges a run. What it needs to try goes to the laboratory.
+    /// Judges a run. Further runs go through the laboratory.
     fn judge(
         &self,
         evidence: &Evidence<'_>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged>;
 
-    /// The planted faults that it claims to find.
+    /// The planted faults that it declares to find.
     fn sees(&self) -> &'static [Sees] {
         &[]
     }
 
-    /// What its verdicts at this level are about; `None` where that goes without saying: an oracle that looks at one
-    /// thing of its own. A pass contradicts another oracle's violation if it covers what that is about.
+    /// What its verdicts at this level cover; `None` for an oracle that looks at one specific thing. A pass contradicts
+    /// another oracle's violation if it covers what that is about.
     fn covers(&self, _claims: &Claims, _target: &TargetInfo, _level: Level) -> Option<Covers> {
         None
     }
 
-    /// What a violation of this name is about, where that is less than all that was looked at.
+    /// What a violation of this name is about, if that is less than what the verdict covers.
     fn narrows(&self, _anomaly: &str) -> Option<Covers> {
         None
     }
 }
 
-/// Planted faults that an oracle claims to find, and where.
+/// Planted faults that an oracle declares to find, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Sees {
     /// The names of the faults.
     pub sabotages: &'static [&'static str],
-    /// The only level at which it does; `None`: at all of them.
+    /// The only level at which it does; `None`: at all levels.
     pub at: Option<Level>,
 }
 
 impl dyn Oracle {
-    /// Judges a run; where an assumption is not met, that is the judgement.
+    /// Judges a run; if an assumption is not met, the judgement says so.
     pub fn judgement(
         &self,
         evidence: &Evidence<'_>,
@@ -112,7 +112,7 @@ impl dyn Oracle {
         }
     }
 
-    /// Whether it claims to find a planted fault at a level; `None` = a level that is not known by name.
+    /// Whether it declares to find a planted fault at a level; `None` = a level that is not known by name.
     pub fn declares(&self, sabotage: &str, level: Option<Level>) -> bool {
         self.sees().iter().any(|sees| {
             sees.sabotages.contains(&sabotage) && (sees.at.is_none() || sees.at == level)
@@ -151,12 +151,12 @@ pub fn named(name: &str) -> Result<&'static dyn Oracle, UnknownOracle> {
     found.ok_or_else(|| UnknownOracle(name.to_owned()))
 }
 
-/// The names of all oracles, that of a campaign's own among them.
+/// The names of all oracles, including that of a campaign.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|oracle| oracle.name()).chain([CRASH])
 }
 
-/// A text that names no oracle.
+/// A text that is not the name of an oracle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown oracle '{0}': expected {known}, all or none{hint}",

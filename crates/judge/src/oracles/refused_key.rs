@@ -1,11 +1,10 @@
 //! The refused-key oracle: a key that was refused as taken, although it was free.
 //!
-//! Idea: an INSERT of constants that fails with a duplicate key says that the key was there. So it gets a place in the
-//! serial orders: where one explains everything else, and none explains the refusal with it, nobody can have held the
-//! key.
+//! Idea: an INSERT of constants that fails with a duplicate key says that the key existed. So it is placed in the
+//! serial orders: if one explains everything else, but none also explains the refusal, no row can have had the key.
 //!
-//! Assumption: the refused INSERT left no trace. Blind spot: INSERTs behind other writes of their transaction, those
-//! that read what they insert, and optimistic transactions, which learn of a key at their COMMIT.
+//! Assumption: the refused INSERT left no trace. Blind spot: INSERTs after other writes of their transaction, those
+//! that read what they insert, and optimistic transactions, which find out about a key at their COMMIT.
 
 use anchorite_model::{Judgement, Verdict};
 
@@ -14,7 +13,7 @@ use crate::evidence::Evidence;
 use crate::evidence::serial::{MOST_ORDERS, Serial, shown};
 use crate::laboratory::Laboratory;
 
-/// What a violation is called: an INSERT was refused because of a key that no order gives.
+/// The name of the violation: an INSERT was refused because of a key that no order gives.
 pub const REFUSED: &str = "key refused without cause";
 
 /// The oracle.

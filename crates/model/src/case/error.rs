@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A text that is no case: where, what was expected there, and what stands there instead.
+/// A text that is not a case: where, what was expected there, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseError {
     /// The file, or the name that the case was parsed under.

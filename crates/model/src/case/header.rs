@@ -1,8 +1,8 @@
 //! The `-- key: value` lines at the top of a `.case` file.
 //!
 //! Idea: a header line is an SQL comment, so the file stays SQL that can be pasted. `title`, `level` and `targets`
-//! stand once, `source` and `expect` as often as needed, `level t2` once per session. Every other key is
-//! kept. A comment that does not look like `-- key: value` (one word, a colon, a blank) is just a comment.
+//! occur once, `source` and `expect` any number of times, `level t2` once per session. Every other key is kept. A
+//! comment that does not look like `-- key: value` (one word, a colon, a space) is just a comment.
 //!
 //! Assumption: the header ends at the first line that is neither blank nor a comment.
 
@@ -10,11 +10,11 @@ use super::error::{CaseError, Source};
 use crate::sql::scan::is_blank;
 use crate::{Header, Product};
 
-/// A header, where it ends, and where its `level SESSION` lines stand.
+/// A header, where it ends, and where its `level SESSION` lines are.
 #[derive(Debug, Default)]
 pub(super) struct ParsedHeader {
     pub(super) header: Header,
-    /// Byte offset behind the last header line.
+    /// Byte offset after the last header line.
     pub(super) end: usize,
     /// Byte offset of the session's name for each of [`Header::session_levels`].
     pub(super) session_level_offsets: Vec<usize>,

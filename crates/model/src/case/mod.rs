@@ -1,4 +1,4 @@
-//! A transaction test case: what to set up, who says what, in which order.
+//! A transaction test case: what to set up, and which session sends what, in which order.
 
 mod error;
 mod header;
@@ -23,11 +23,11 @@ pub type SessionIndex = usize;
 pub struct Statement {
     /// The text that goes to the server, exactly once.
     pub sql: String,
-    /// The line of the file where it starts, 1-based; 0 for statements that come from no file.
+    /// The line of the file where it starts, 1-based; 0 for statements that do not come from a file.
     pub line: usize,
 }
 
-/// A statement of a session at its place in the schedule.
+/// A statement of a session at its position in the schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Who submits it.
@@ -62,13 +62,13 @@ pub struct Case {
     pub name: String,
     /// What the top of the file says.
     pub header: Header,
-    /// Runs before the sessions start, by a session of its own.
+    /// Runs before the sessions start, in a separate session.
     pub setup: Vec<Statement>,
     /// The sessions' names in order of their first statement.
     pub sessions: Vec<String>,
     /// The schedule: the submitted order of all statements.
     pub steps: Vec<Step>,
-    /// Runs after the final state was read; its answers are part of the run.
+    /// Runs after the final state has been read; its answers are part of the run.
     pub check: Vec<Statement>,
     /// Runs last.
     pub teardown: Vec<Statement>,

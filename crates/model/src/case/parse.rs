@@ -1,21 +1,21 @@
 //! Reads a `.case` file: plain SQL in which the comment in front of a statement names its session.
 //!
-//! Idea: header lines, then `/* name */ statement;` again and again. `setup`, `check` and `teardown` (in any case)
-//! are no sessions. A name is made of letters, digits, `_`, `-` and `.`.
+//! Idea: header lines, then `/* name */ statement;`, repeated. `setup`, `check` and `teardown` (in upper or lower case)
+//! are not sessions. A name consists of letters, digits, `_`, `-` and `.`.
 //!
 //! Rules beyond that:
 //!
-//! * Blank lines, `--` lines, `#` lines and block comments that are no name may stand between statements;
-//!   they are dropped, a case is printed without them. Comments inside a statement belong to it.
-//! * A comment that is a name and stands first on its line always begins a new statement, except inside a
-//!   BEGIN … END body: so a forgotten `;` is found where it was forgotten.
+//! * Blank lines, `--` lines, `#` lines and block comments that are not names are allowed between statements; they are
+//!   dropped, and a case is printed without them. Comments inside a statement belong to it.
+//! * A comment that is a name at the start of a line always begins a new statement, except inside a BEGIN … END body:
+//!   so a missing `;` is detected where it is missing.
 //! * A file whose lines all end with CR LF is read as if they ended with LF. A byte order mark is skipped.
-//! * The products disagree about backslashes, `#` and more (see [`crate::sql::scan`]). A statement is read in
-//!   the dialects of the `targets` line, or in all of them; the earliest `;` wins that is followed by what
-//!   may follow a statement. So `'a\'b'` and `'\'` both work, whatever stands behind them.
+//! * The products disagree about backslashes, `#` and more (see [`crate::sql::scan`]). A statement is read in the
+//!   dialects of the `targets` line, or in all of them; the earliest `;` that is followed by what may follow a
+//!   statement wins. So `'a\'b'` and `'\'` both work, whatever follows them.
 //!
-//! Blind spot: a text on purpose made so that two dialects see different statements, each of them
-//! whole, is read as the shorter one. `targets` settles it.
+//! Blind spot: a text made deliberately so that two dialects see different statements, each complete, is read as the
+//! shorter one. `targets` settles it.
 
 use std::borrow::Cow;
 
@@ -69,8 +69,8 @@ impl Case {
     }
 }
 
-/// A file from Windows in the line ends of everywhere else. A CR LF in a file that also has plain LFs is
-/// part of somebody's string and stays.
+/// A Windows file with its line ends converted to LF. A CR LF in a file that also has plain LFs is part of a string and
+/// stays.
 fn plain_line_ends(text: &str) -> Cow<'_, str> {
     let newlines = text.matches('\n').count();
     if newlines > 0 && newlines == text.matches("\r\n").count() {
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
         self.source.error(error.at, expected, "the end of the file")
     }
 
-    /// Whether the text at this offset is what may stand behind a statement.
+    /// Whether the text at this offset may follow a statement.
     fn a_statement_may_follow(&self, at: usize) -> bool {
         self.session_comment(at).is_ok()
     }

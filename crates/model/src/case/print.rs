@@ -4,8 +4,8 @@
 //! sessions, targets, expect, other keys), then setup, schedule, check and teardown, each block after a blank line, one
 //! statement per line. Reading what was printed gives the same case, except for the line numbers.
 //!
-//! Assumption: the case could have come from a file: statements are whole, without the `;` and without blanks around
-//! them; header values are single lines. Remarks between statements were dropped when the file was read.
+//! Assumption: the case could have come from a file: statements are complete, without the `;` and without surrounding
+//! spaces; header values are single lines. Remarks between statements were dropped when the file was read.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ fn line(name: &str, statement: &Statement) -> String {
     format!("/* {name} */ {}{separator};\n", statement.sql)
 }
 
-/// Whether a `;` right behind the statement would belong to a comment, for any reader.
+/// Whether a `;` right after the statement would be part of a comment, in any dialect.
 fn ends_in_line_comment(sql: &str) -> bool {
     Dialect::ALL.into_iter().any(|dialect| {
         let last = Tokens::new(sql, 0, dialect).last();

@@ -1,4 +1,4 @@
-//! Printing is the inverse of reading, also for strings that try to look like the end of a statement.
+//! Printing is the inverse of reading, even for strings that look like the end of a statement.
 
 use proptest::collection::vec;
 use proptest::option;

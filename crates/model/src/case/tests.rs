@@ -89,7 +89,7 @@ fn what_may_stand_in_a_file() {
     }
 }
 
-/// The second column of each statement is what it is read as by whoever it was written for.
+/// The second column of each statement is how the product that it was written for reads it.
 #[test]
 fn dialects_are_told_apart_by_what_makes_sense() {
     let table = [

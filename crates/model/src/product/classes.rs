@@ -1,10 +1,10 @@
 //! What an error means: its class, and what it leaves of the transaction.
 //!
-//! Idea: an ordered list of rules over SQLSTATE, the product's own code, the message and the kind of the statement;
-//! the first that fits counts. Products use one code for different things, and one thing has several codes. The list
-//! is indexed by code, so that an error costs a look-up and not a walk.
+//! Idea: an ordered list of rules over SQLSTATE, the product's own code, the message and the kind of the statement; the
+//! first that matches counts. Products use one code for different things, and one thing has several codes. The list is
+//! indexed by code, so that an error costs a lookup, not a scan.
 //!
-//! Source: each vendor's list of errors, and measurements of what is left of the transaction, beside the rules.
+//! Source: each vendor's list of errors, and measurements of what is left of the transaction, noted with the rules.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ use crate::sql::StatementKind;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leaves {
-    /// All but the statement: the transaction goes on.
+    /// All but the statement: the transaction continues.
     #[default]
     Statement,
     /// Nothing: it was rolled back, and the next statement runs in a new one.
     Gone,
-    /// A transaction that takes only ROLLBACK; a COMMIT means ROLLBACK.
+    /// A transaction that accepts only ROLLBACK; a COMMIT means ROLLBACK.
     Failed,
 }
 
@@ -45,14 +45,14 @@ impl Statements {
     }
 }
 
-/// One rule, as it stands in a file. What is left out fits everything.
+/// One rule, as written in a file. What is left out matches everything.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorRule {
-    /// The product's own codes; one that ends with `*` stands for all that begin so.
+    /// The product's own codes; one that ends with `*` stands for all with that prefix.
     #[serde(default)]
     codes: Vec<String>,
-    /// SQLSTATEs, where the driver knows one beside the code.
+    /// SQLSTATEs, if the driver has one in addition to the code.
     #[serde(default)]
     states: Vec<String>,
     /// A part of the message.
@@ -67,10 +67,10 @@ pub struct ErrorRule {
     /// What is left.
     #[serde(default)]
     leaves: Leaves,
-    /// Whether a client has to roll back what is left, because half a transaction is of no use; the session does.
+    /// Whether a client has to roll back what is left, because half a transaction is useless; the session does so.
     #[serde(default)]
     roll_back: bool,
-    /// Whether the server then says nothing reliable about being inside a transaction.
+    /// Whether the server's transaction status is unreliable afterwards.
     #[serde(default)]
     says_nothing: bool,
 }
@@ -84,12 +84,12 @@ fn class<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<ErrorClass
     })
 }
 
-/// An error, as far as rules look at it.
+/// The parts of an error that rules examine.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorSigns<'a> {
     /// The product's own code.
     pub code: &'a str,
-    /// The SQLSTATE, or what the driver has in its place; empty where there is none.
+    /// The SQLSTATE, or the driver's equivalent; empty if there is none.
     pub state: &'a str,
     /// The server's words.
     pub message: &'a str,
@@ -106,7 +106,7 @@ pub struct Meaning {
     pub leaves: Leaves,
     /// Whether the session rolls back what is left.
     pub roll_back: bool,
-    /// Whether the session is known to be outside of a transaction.
+    /// Whether the session is known to be outside a transaction.
     pub is_outside: bool,
 }
 
@@ -116,7 +116,7 @@ pub struct ErrorClasses {
     rules: Vec<ErrorRule>,
     /// The rules for a code, in order.
     by_code: HashMap<String, Vec<usize>>,
-    /// The rules that are not found by a whole code, in order.
+    /// The rules that cannot be looked up by an exact code, in order.
     others: Vec<usize>,
     otherwise: Leaves,
 }
@@ -135,7 +135,7 @@ impl ErrorClasses {
         classes
     }
 
-    /// What an error means. `is_on` tells whether a setting of the server is on.
+    /// What an error means. `is_on`: whether a setting of the server is on.
     pub fn meaning(&self, signs: &ErrorSigns<'_>, is_on: impl Fn(&str) -> bool) -> Meaning {
         let by_code = self.by_code.get(signs.code).map_or(&[][..], Vec::as_slice);
         let first =
@@ -157,7 +157,7 @@ impl ErrorClasses {
         }
     }
 
-    /// What is left where no rule says otherwise.
+    /// What is left if no rule says otherwise.
     pub const fn otherwise(&self) -> Leaves {
         self.otherwise
     }

@@ -1,8 +1,8 @@
 //! The database products that Anchorite speaks to.
 //!
-//! Idea: a product is its [`Descriptor`], a file under `targets/`. The built-in ones are read once, when the first is
-//! asked for; others are added from the command line. A [`Product`] is a small handle to one: copied and compared
-//! without looking anything up.
+//! Idea: a product is its [`Descriptor`], a file under `targets/`. The built-in ones are read once, at the first use;
+//! others are added from the command line. A [`Product`] is a small handle to one: copied and compared without a
+//! lookup.
 //!
 //! Assumption: descriptors are few and stay until the end of the process, so they are never freed.
 
@@ -35,8 +35,8 @@ pub use sections::{
 };
 pub use server::{Container, GoModule, Server, ServerSource};
 
-/// The files that are built into the program, in the order in which products are listed. One that says `like` stands
-/// behind the one that it names.
+/// The built-in files, in the order in which products are listed. One that says `like` comes after the one that it
+/// names.
 const BUILT_IN: [(&str, &str); 6] = [
     ("targets/sqlite.toml", include_str!("../../../../targets/sqlite.toml")),
     ("targets/mariadb.toml", include_str!("../../../../targets/mariadb.toml")),
@@ -46,7 +46,7 @@ const BUILT_IN: [(&str, &str); 6] = [
     ("targets/cockroach.toml", include_str!("../../../../targets/cockroach.toml")),
 ];
 
-/// Every product that is known, in order. A descriptor's place in it never changes.
+/// All known products, in order. A descriptor's index never changes.
 static KNOWN: LazyLock<RwLock<Vec<&'static Descriptor>>> = LazyLock::new(|| {
     let mut known: Vec<&'static Descriptor> = Vec::new();
     for (file, text) in BUILT_IN {
@@ -63,7 +63,7 @@ static KNOWN: LazyLock<RwLock<Vec<&'static Descriptor>>> = LazyLock::new(|| {
 pub struct Product(&'static Descriptor);
 
 impl Product {
-    /// Every product that is known: the built-in ones, then those that were added.
+    /// All known products: the built-in ones, then those that were added.
     pub fn all() -> Vec<Self> {
         let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
         known.iter().copied().map(Self).collect()
@@ -81,11 +81,11 @@ impl Product {
         Self::all().into_iter().find(|product| product.0.schemes.iter().any(|own| own == scheme))
     }
 
-    /// The product of this name, which is known to be there.
+    /// The product of this name, which must exist.
     ///
     /// # Panics
     ///
-    /// Where no product has the name.
+    /// If no product has the name.
     pub fn named(name: &str) -> Self {
         Self::find(name).unwrap_or_else(|| panic!("no product is named {name}"))
     }
@@ -105,7 +105,7 @@ impl Product {
         self.0.name.as_str()
     }
 
-    /// The name as its makers write it.
+    /// The name in the vendor's spelling.
     pub const fn title(self) -> &'static str {
         self.0.title.as_str()
     }
@@ -125,7 +125,7 @@ impl Product {
         self.0.dialect()
     }
 
-    /// What a misspelt name was probably meant to be, as the end of a message; empty where nothing is near.
+    /// What a misspelt name was probably meant to be, as the end of a message; empty if nothing is near.
     pub fn hint(name: &str) -> String {
         did_you_mean(name, Self::all().into_iter().map(Self::name))
     }
@@ -141,7 +141,7 @@ impl Product {
     }
 }
 
-/// Names as a sentence lists them: `a, b or c`.
+/// Names as listed in a sentence: `a, b or c`.
 pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match names.split_last() {
@@ -190,7 +190,7 @@ impl fmt::Debug for Product {
     }
 }
 
-/// A text that names no product.
+/// A text that is not the name of a product.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown product '{0}': expected {known}{hint}", known = known(), hint = Product::hint(.0))]
 pub struct UnknownProduct(pub String);
@@ -207,7 +207,7 @@ impl FromStr for Product {
     }
 }
 
-/// Files hold the name with a capital, as the first release wrote it.
+/// Files have the name with a capital, as the first release wrote it.
 impl Serialize for Product {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut letters = self.name().chars();

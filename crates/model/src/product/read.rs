@@ -1,8 +1,8 @@
 //! From the text of a descriptor to a [`Descriptor`], or to the line that is wrong.
 //!
-//! A descriptor that is `like` another one takes everything from it that it does not say itself: tables are put
-//! together key by key, lists are replaced, except that its `error` rules stand before the other's. Names, schemes and
-//! where private servers come from are never taken: those are its own.
+//! A descriptor that is `like` another inherits everything that it does not state itself: tables are merged key by key,
+//! lists are replaced, except that its `error` rules come before the other's. Names, schemes and the sources of private
+//! servers are never inherited.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use super::classes::ErrorClasses;
 use super::descriptor::Descriptor;
 use super::listed;
 
-/// The drivers that there are.
+/// The existing drivers.
 const DRIVERS: [&str; 4] = ["sqlite", "mysql", "postgres", "cockroach"];
 
-/// What a descriptor does not take from the one that it is like.
+/// What a descriptor does not inherit from the one that it is like.
 const OWN: [&str; 5] = ["name", "aliases", "schemes", "claims", "like"];
 
-/// Why a descriptor cannot be used.
+/// Why a descriptor is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {reason}")]
 pub struct DescriptorError {
@@ -35,14 +35,14 @@ struct Source<'a> {
     text: &'a str,
 }
 
-/// Reads a descriptor; those that are known may be named by it, and their names are taken.
+/// Reads a descriptor; it may refer to known ones, whose names are taken.
 pub(super) fn read(
     file: &str,
     text: &str,
     known: &[&'static Descriptor],
 ) -> Result<Descriptor, DescriptorError> {
     let source = Source { file, text };
-    // First by itself: only then does an error know its line.
+    // First on its own: only then does an error have a line number.
     let own: Descriptor = source.parse()?;
     let mut table: Table = source.parse()?;
     if let Some(like) = &own.like {
@@ -69,7 +69,7 @@ impl Descriptor {
     }
 }
 
-/// The other's table with what the own one says: see the top of this file.
+/// The other's table, overridden by its own: see the top of this file.
 fn merged(mut base: Table, own: Table) -> Table {
     for (key, value) in own {
         let value = match (base.remove(&key), value) {

@@ -1,4 +1,4 @@
-//! The sections of a descriptor that say how a product is spoken to and what it does in its own way.
+//! The sections of a descriptor about connecting to a product and about its peculiarities.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ pub struct Connection {
     pub user: String,
     /// The usual port.
     pub port: u16,
-    /// The database that is always there; empty where none is needed.
+    /// The database that always exists; empty if none is needed.
     pub database: String,
-    /// Words in a server's version, in lower case, one of which it must say to be this product; empty: none is needed.
+    /// Words in a server's version, in lower case, of which this product has at least one; empty: none is needed.
     pub says: Vec<String>,
-    /// Words that it must not say.
+    /// Words that it does not have.
     pub never_says: Vec<String>,
     /// The groups of an option file that its client reads; empty: its client is libpq.
     pub option_groups: Vec<String>,
@@ -26,17 +26,17 @@ pub struct Connection {
     pub client: String,
 }
 
-/// What is peculiar about its version numbers.
+/// The peculiarities of its version numbers.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VersionText {
-    /// The version proper stands behind this text, where a server says it.
+    /// The version proper comes after this text, if a server prints it.
     pub behind: String,
     /// How many numbers name a series (`15`, `10.11`).
     pub series: usize,
     /// How many numbers name a release, oldest first: from a first number on.
     pub release: Vec<ReleaseNumbers>,
-    /// The first version that tells its clients that it is shut down; `None`: none does.
+    /// The first version that tells its clients when it is shut down; `None`: none does.
     pub announces_shutdown: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct VersionText {
 pub struct ReleaseNumbers {
     /// From this first number on.
     pub since: u64,
-    /// So many.
+    /// The count.
     pub numbers: usize,
 }
 
@@ -64,19 +64,19 @@ impl VersionText {
     }
 }
 
-/// What its transactions do in their own way.
+/// The peculiarities of its transactions.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transactions {
-    /// Whether DDL first commits the transaction that it stands in.
+    /// Whether DDL first commits the transaction that it is in.
     pub ddl_commits: bool,
-    /// Whether a SAVEPOINT outside of a transaction begins one.
+    /// Whether a SAVEPOINT outside a transaction begins one.
     pub savepoint_begins: bool,
-    /// Whether a locking read for sharing takes a lock.
+    /// Whether a locking read for share takes a lock.
     pub shared_locks: bool,
-    /// Whether a statement outside of a transaction waits for the locks of others before it writes.
+    /// Whether a statement outside a transaction waits for the locks of others before it writes.
     pub single_statements_wait: bool,
-    /// The statements that take a snapshot which holds no lock, by variant of the engine; `*` is any.
+    /// The statements that take a snapshot without a lock, by variant of the engine; `*` is any.
     pub snapshot: BTreeMap<String, Vec<String>>,
     /// The level that a session needs for that.
     #[serde(deserialize_with = "some_level")]
@@ -100,7 +100,7 @@ impl Default for Transactions {
 }
 
 impl Transactions {
-    /// The statements that take a snapshot, in a variant of the engine; empty where there is no such thing.
+    /// The statements that take a snapshot, in a variant of the engine; empty if there are none.
     pub fn snapshot_in(&self, variant: &str) -> &[String] {
         let any = || self.snapshot.get("*");
         self.snapshot.get(variant).or_else(any).map_or(&[], Vec::as_slice)
@@ -113,15 +113,15 @@ impl Transactions {
 pub struct Levels {
     /// The levels that it really has, weakest first.
     pub level: Vec<LevelText>,
-    /// Questions for a session's level, of which the first that the server understands counts.
+    /// Queries for a session's level; the first that the server understands counts.
     pub read_back: Vec<String>,
-    /// Whether the truth is only told inside of a transaction.
+    /// Whether the real level is visible only inside a transaction.
     pub read_back_inside: bool,
-    /// Variables that decide about the isolation beside the level; they can stand in `words` as `{name}`.
+    /// Variables that affect isolation in addition to the level; they can be used in `words` as `{name}`.
     pub beside: Vec<String>,
-    /// How the level is told; `{level}` is the server's word.
+    /// How the level is shown; `{level}` is the server's word.
     pub words: Option<String>,
-    /// How a word is told that names no level of the product.
+    /// How a word that is not a level of the product is shown.
     pub unknown_words: Option<String>,
     /// Settings that change what a level is.
     pub changed_by: Vec<LevelChange>,
@@ -134,7 +134,7 @@ pub struct LevelText {
     /// The level.
     #[serde(deserialize_with = "level")]
     pub name: Level,
-    /// The statements that give it to a session.
+    /// The statements that set it in a session.
     pub set: Vec<String>,
     /// A variable without which a server does not have the level.
     pub needs: Option<String>,
@@ -146,15 +146,15 @@ pub struct LevelText {
 pub struct LevelChange {
     /// The variable.
     pub variable: String,
-    /// The value that does it.
+    /// The value that has this effect.
     pub value: String,
     /// At these levels.
     #[serde(deserialize_with = "levels")]
     pub at: Vec<Level>,
-    /// The level that the first of them then is, too.
+    /// The level that the first of them then also is.
     #[serde(deserialize_with = "level")]
     pub makes: Level,
-    /// What is told beside the level.
+    /// What is shown with the level.
     pub words: String,
 }
 
@@ -180,8 +180,8 @@ impl Levels {
         self.level.iter().find(|known| known.name == level)
     }
 
-    /// The statements that give a session a level. A product without snapshot isolation by that name has it, if at
-    /// all, as repeatable read.
+    /// The statements that set a session's level. A product without a level named snapshot has it, if at all, as
+    /// repeatable read.
     pub fn set(&self, level: Level) -> &[String] {
         let instead = (level == Level::Snapshot).then_some(Level::RepeatableRead);
         let known = self.get(level).or_else(|| self.get(instead?));
@@ -189,24 +189,24 @@ impl Levels {
     }
 }
 
-/// What a session is given before its first statement.
+/// The preparation of a session before its first statement.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionText {
     /// The statements; `{seconds}` and `{milliseconds}` stand for the limit on a wait for a lock.
     pub prepare: Vec<String>,
-    /// The longest limit that the server takes, in seconds.
+    /// The longest limit that the server accepts, in seconds.
     pub lock_wait_max: u64,
     /// The statement that ends what another connection executes, and the one that ends the connection; `{id}` is its
     /// number.
     pub cancel: String,
     /// See `cancel`.
     pub kill: String,
-    /// A question for the connection's own number, where the greeting does not tell it.
+    /// A query for the connection's own number, if the greeting does not contain it.
     pub id: Option<String>,
     /// What keeps the server's background work from ending waits; see the driver.
     pub stillness: Option<String>,
-    /// How it is learnt when deleted rows are not felt any more: a name of the driver.
+    /// How to find out when deleted rows no longer have an effect: a name of the driver.
     pub purge: Option<String>,
 }
 
@@ -224,7 +224,7 @@ impl Default for SessionText {
     }
 }
 
-/// How it is asked who waits for whom.
+/// How to ask it who waits for whom.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Waits {
@@ -239,16 +239,16 @@ pub struct Waits {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
-    /// What the driver calls it.
+    /// Its name in the driver.
     pub name: String,
-    /// The first version that it is for, by the first numbers of what the server says.
+    /// The first version that it applies to, by the first numbers of what the server says.
     pub since: Option<String>,
-    /// The first version that it is not for.
+    /// The first version that it no longer applies to.
     pub before: Option<String>,
 }
 
 impl Probe {
-    /// Whether it is for a server that says this version.
+    /// Whether it applies to a server of this version.
     pub fn is_for(&self, version: &str) -> bool {
         let numbers = |text: &str| -> Vec<u64> {
             let parts = text.split(|c: char| !c.is_ascii_digit());
@@ -260,25 +260,25 @@ impl Probe {
     }
 }
 
-/// A question for settings: answered with names and values.
+/// A query for settings, which returns names and values.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// The statement.
     pub sql: String,
-    /// What is put in front of each name.
+    /// The prefix for each name.
     #[serde(default)]
     pub prefix: String,
 }
 
-/// How it says that its own data is damaged.
+/// How it reports that its own data is damaged.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Damage {
     /// The codes of the errors that say so.
     pub codes: Vec<String>,
-    /// Of these, the codes by which a transaction that was begun OPTIMISTIC may learn at its COMMIT that a key is
-    /// taken: nothing is damaged then.
+    /// Of these, the codes with which an OPTIMISTIC transaction may find out at its COMMIT that a key is taken: nothing
+    /// is damaged then.
     pub late_duplicates: Vec<String>,
 }
 
@@ -286,16 +286,16 @@ pub struct Damage {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scripts {
-    /// The form that they use themselves: `mtr` or `spec`.
+    /// The form that they use: `mtr` or `spec`.
     pub native: Option<String>,
-    /// Statements that a session needs, beside its level, to behave as under Anchorite.
+    /// Statements that a session needs, in addition to its level, to behave as in Anchorite.
     pub session: Vec<String>,
     /// The beginning of an mtr test.
     pub mtr_opening: Vec<String>,
     /// The errors of conflicts, for a test that was written without a run.
     pub conflict_errors: Vec<String>,
-    /// A query that tells whether the connection `{id}` waits for a row.
+    /// A query that says whether the connection `{id}` waits for a row.
     pub mtr_waits: String,
-    /// Where its issues are: the beginning of an issue's name, and of its address.
+    /// Where its issues are: the prefixes of an issue's name and of its address.
     pub tracker: BTreeMap<String, String>,
 }

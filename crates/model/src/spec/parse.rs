@@ -18,7 +18,7 @@ pub struct SpecError {
     pub line: usize,
     /// 1-based, in characters.
     pub column: usize,
-    /// What would have been right.
+    /// What was expected.
     pub expected: String,
     /// What is there.
     pub found: String,

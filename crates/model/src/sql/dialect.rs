@@ -1,4 +1,4 @@
-//! The families of lexical rules; what they differ in is in the table of [`super::scan`].
+//! The families of lexical rules; their differences are in the table of [`super::scan`].
 
 use serde::Deserialize;
 

@@ -1,11 +1,11 @@
 //! What kind a statement is, by its first words.
 //!
-//! Idea: the stage and the oracles need to know where transactions begin and end, and who reads or writes; that
-//! is in the first words. Everything that is not recognised is [`StatementKind::Other`], never a guess.
+//! Idea: the stage and the oracles need to know where transactions begin and end, and what reads or writes; the first
+//! words tell. Everything that is not recognised is [`StatementKind::Other`], never a guess.
 //!
-//! Assumption: MySQL's `/*! … */` is not looked into. `END` is a COMMIT (PostgreSQL, SQLite).
+//! Assumption: the contents of MySQL's `/*! … */` are ignored. `END` is a COMMIT (PostgreSQL, SQLite).
 //!
-//! Blind spot: whether the server was really inside a transaction is not known here; ask the answer.
+//! Blind spot: whether the server was really inside a transaction is not known here; see the answer.
 
 use super::Dialect;
 use super::scan::{Token, TokenKind, Tokens};
@@ -33,7 +33,7 @@ pub enum StatementKind {
     Release(String),
     /// A query, also `WITH … SELECT`, `VALUES` and `TABLE`.
     Select {
-        /// `FOR UPDATE`, `FOR SHARE`, `LOCK IN SHARE MODE` and kin.
+        /// `FOR UPDATE`, `FOR SHARE`, `LOCK IN SHARE MODE` and the like.
         locking: bool,
     },
     /// `INSERT`
@@ -64,8 +64,7 @@ impl StatementKind {
         words.transaction_command().unwrap_or_else(|| words.other_command())
     }
 
-    /// The kind of a write whose first word stands at the very beginning: most statements, and no need to read
-    /// on.
+    /// The kind of a write by its very first word: covers most statements without reading on.
     fn of_write(sql: &str) -> Option<Self> {
         let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
         let word = sql.split(|c| !is_name(c)).next()?;
@@ -78,7 +77,7 @@ impl StatementKind {
         kinds.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
     }
 
-    /// Whether it ends a transaction, as far as its words say.
+    /// Whether it ends a transaction, going by its words.
     pub const fn ends_transaction(&self) -> bool {
         matches!(self, Self::Commit { .. } | Self::Rollback { .. })
     }
@@ -164,7 +163,7 @@ impl Words<'_, '_> {
         }
     }
 
-    /// The main statement of a WITH: the first one outside of parentheses.
+    /// The main statement of a WITH: the first one outside parentheses.
     fn behind_with(&self) -> Option<Self> {
         let mut depth = 0_usize;
         let at = self.0.iter().position(|token| {

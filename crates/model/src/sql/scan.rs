@@ -3,8 +3,8 @@
 //! Idea: only what hides or shows a `;` matters: comments, quotes, dollar quotes, words. Everything else is a
 //! [`TokenKind::Symbol`] of one character. Tokens cover the text without gaps.
 //!
-//! Source: the lexical chapters of the MySQL, PostgreSQL and SQLite manuals. They contradict each other, so
-//! each family is a [`Dialect`] of its own:
+//! Source: the lexical chapters of the MySQL, PostgreSQL and SQLite manuals. They contradict each other, so each family
+//! is a separate [`Dialect`]:
 //!
 //! | text | MySQL, MariaDB, TiDB | PostgreSQL, CockroachDB | SQLite |
 //! | --- | --- | --- | --- |
@@ -61,7 +61,7 @@ pub struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// Byte offset behind its last character.
+    /// Byte offset after its last character.
     pub const fn end(&self) -> usize {
         self.start + self.text.len()
     }
@@ -82,7 +82,7 @@ impl Token<'_> {
     }
 }
 
-/// Something that begins and never ends.
+/// Something that begins but never ends.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} has no end")]
 pub struct ScanError {
@@ -243,7 +243,7 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// What separates tokens: ASCII only, because other blanks are letters to some servers.
+/// What separates tokens: ASCII only, because some servers treat other spaces as letters.
 pub(crate) const fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }

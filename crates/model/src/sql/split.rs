@@ -1,4 +1,4 @@
-//! Finds the `;` that ends a statement, also that of a stored routine without any `DELIMITER`.
+//! Finds the `;` that ends a statement, even that of a stored routine without any `DELIMITER`.
 //!
 //! Idea: inside the statements that may have a body (CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT, PACKAGE,
 //! and MariaDB's `BEGIN NOT ATOMIC`) count the blocks that are open: BEGIN, CASE, IF … THEN, LOOP, WHILE, REPEAT,
@@ -32,8 +32,8 @@ pub enum Ending {
 
 /// Where the statement that starts at the byte offset `start` ends.
 ///
-/// `stop` is asked for each comment outside of blocks, and may end the search by returning `true`: the
-/// statement then counts as [`Ending::Missing`].
+/// `stop` is called for each comment outside blocks, and may end the search by returning `true`: the statement then
+/// counts as [`Ending::Missing`].
 pub fn statement_end<'a>(
     text: &'a str,
     start: usize,
@@ -59,7 +59,7 @@ pub fn statement_end<'a>(
     Ok(Ending::Missing { open_block: body.open.last().copied() })
 }
 
-/// How many significant tokens at most say what a statement is: enough for CREATE OR REPLACE with a DEFINER.
+/// The most significant tokens needed to recognise a statement: enough for CREATE OR REPLACE with a DEFINER.
 const HEAD_LENGTH: usize = 12;
 
 fn significant_words<'a>(tokens: &Tokens<'a>) -> Vec<Token<'a>> {
@@ -210,8 +210,8 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Whether an IF is a statement: its THEN comes before anything that cannot stand in its condition. That
-/// tells it from the function in `CASE … THEN IF(a, b, c) WHEN …`.
+/// Whether an IF is a statement: its THEN comes before anything that cannot be part of its condition. That
+/// distinguishes it from the function in `CASE … THEN IF(a, b, c) WHEN …`.
 fn then_follows<'a>(following: impl Iterator<Item = Token<'a>>) -> bool {
     let mut cases = 0_usize;
     let mut parentheses = 0_usize;

@@ -1,11 +1,10 @@
 //! Commands of two-phase commit: XA of MariaDB and MySQL, prepared transactions of PostgreSQL.
 //!
-//! Idea: a transaction that is prepared outlives its session, and a ROLLBACK does not end one of XA. Who cleans up
-//! after a case has to know what they are called, and that is in the statements. An id is kept as it is written,
-//! so that it can be written again.
+//! Idea: a transaction that is prepared outlives its session, and a ROLLBACK does not end one of XA. To clean up after
+//! a case, their names must be known, and these are in the statements. An id is kept as written, so that it can be
+//! written again.
 //!
-//! Blind spot: an id that is written in two ways ('a', "a") counts as two; a command inside of a procedure is not
-//! seen.
+//! Blind spot: an id that is written in two ways ('a', "a") counts as two; a command inside a procedure is not seen.
 
 use super::kind::significant_tokens;
 use super::scan::{Token, TokenKind};
@@ -47,7 +46,7 @@ impl TwoPhase {
     }
 }
 
-/// The id as it is written: `'a'`, `'a', 'b', 1`, `X'61'`. Words behind it (`ONE PHASE`, `SUSPEND`) are no part of it.
+/// The id as it is written: `'a'`, `'a', 'b', 1`, `X'61'`. Words after it (`ONE PHASE`, `SUSPEND`) are not part of it.
 fn written(sql: &str, tokens: &[Token<'_>]) -> String {
     let is_prefix = |at: usize| {
         let next = tokens.get(at + 1);

@@ -1,11 +1,11 @@
-//! What a reduced case looks like once everything accidental is taken out, and its hash.
+//! What a reduced case looks like without everything accidental, and its hash.
 //!
-//! Idea: two findings of one cause should get one name, two causes two. Signal is who is involved: the kinds of
-//! statements in each session, in the session's own order; whether a key moves; by which kind of index
-//! a statement finds its rows; who waits for whom; errors; the family of engines; oracle, anomaly, exception
-//! and level. Noise is everything else: names, literals, which plain column, how many rows, comparison
-//! operators, how statements of different sessions are interleaved beyond the waits, repetitions of a
-//! statement, whether a single statement has a BEGIN around it, and reads without locks where reads are not judged.
+//! Idea: two findings with one cause should get one name, two causes two. The signal is who is involved: the kinds of
+//! statements in each session, in the session's own order; whether a key moves; by which kind of index a statement
+//! finds its rows; who waits for whom; errors; the family of engines; oracle, anomaly, exception and level. Everything
+//! else is noise: names, literals, which plain column, how many rows, comparison operators, how statements of different
+//! sessions are interleaved beyond the waits, repetitions of a statement, whether a single statement has a BEGIN around
+//! it, and reads without locks where reads are not judged.
 //!
 //! The path by which a statement finds its rows is signal for the one that waits. The one that it waits for holds
 //! its locks either way, so there it is noise; and where a key moves, all of it that moves no key is (`noise`).
@@ -42,7 +42,7 @@ impl Shape {
         Self::new(&run.case, run.target.product, &run.events, with_reads)
     }
 
-    /// The shape of a case that nobody ran: as if nobody waited.
+    /// The shape of a case that was not run: as if nothing waited.
     pub fn of_case(case: &Case, product: Product, with_reads: bool) -> Self {
         Self::new(case, product, &[], with_reads)
     }

@@ -1,4 +1,4 @@
-//! Which statements of a case in which a key moves are only there to make somebody wait.
+//! Which statements of a case in which a key moves only serve to make another one wait.
 //!
 //! Idea: a statement waits, a key moves meanwhile, and the statement misses its row. Signal is the one that waits and
 //! the move. How the lock was taken for which it waits (an UPDATE, a DELETE, a failed INSERT), by whom (the one who

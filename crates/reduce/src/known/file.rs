@@ -55,7 +55,7 @@ impl BuiltIn {
 /// Why a file of known issues cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KnownError {
-    /// Something stands in the file that must not, or is missing.
+    /// The file contains something wrong, or lacks something.
     #[error("{file}:{line}: {reason}")]
     Invalid {
         /// The file.

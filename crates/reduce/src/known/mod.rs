@@ -1,4 +1,4 @@
-//! Issues that have a name already: a hit on one of them is counted, not shown.
+//! Issues that are already on record: a hit on one of them is counted, not shown.
 //!
 //! Idea: a file per issue under `known/`, reviewed like code: where it is tracked, which servers and levels have
 //! it, what it looks like, and a case that shows it. A finding is a known issue when target, level and signature
@@ -52,7 +52,7 @@ impl Status {
     }
 }
 
-/// An issue that has a name.
+/// A recorded issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownIssue {
     /// Its name (`MDEV-27992`).
@@ -97,16 +97,16 @@ pub struct Sighting<'a> {
 /// Whether an entry is still true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// The entry does not speak of this target or level.
+    /// The entry does not cover this target or level.
     SaysNothing,
     /// Its case shows what it says.
     StillThere,
-    /// Its case does not show it any more: the entry is out of date.
+    /// Its case no longer shows it: the entry is out of date.
     Gone,
 }
 
 impl KnownIssue {
-    /// Whether the entry speaks of this target at this level.
+    /// Whether the entry covers this target at this level.
     pub fn is_about(&self, target: &TargetInfo, level: Option<Level>) -> bool {
         let version = Version::of(target);
         let product = self.affected.iter().any(|affected| {
@@ -134,7 +134,7 @@ impl KnownIssue {
                 || self.shapes.iter().any(|pattern| fits(pattern, &shape)))
     }
 
-    /// What it means that the entry's case did or did not show a finding on a target.
+    /// The status of the entry, given whether its case showed a finding on a target.
     pub fn standing(&self, target: &TargetInfo, level: Option<Level>, shown: bool) -> Standing {
         match (self.is_about(target, level), shown) {
             (false, _) => Standing::SaysNothing,

@@ -1,10 +1,10 @@
 //! Columns, with everything that uses them.
 //!
-//! A column leaves CREATE TABLE together with its values in every INSERT, its assignments, the indexes and
-//! constraints on it, and the conditions that mention it. Elsewhere `1` takes its place.
+//! A column is removed from CREATE TABLE together with its values in every INSERT, its assignments, the indexes and
+//! constraints on it, and the conditions that mention it. Elsewhere it is replaced by `1`.
 //!
-//! Blind spot: two tables with a column of the same name in one statement. Then too much goes, and the
-//! answer is most likely no.
+//! Blind spot: two tables with a column of the same name in one statement. Then too much is removed, and the answer is
+//! most likely no.
 
 use std::ops::ControlFlow::Continue;
 
@@ -35,7 +35,7 @@ pub(super) fn columns(draft: &mut Draft, picker: &mut Picker<'_>) {
     }
 }
 
-/// Columns that leave a table.
+/// Columns to remove from a table.
 struct Leaving<'t> {
     table: &'t Table,
     gone: Vec<String>,

@@ -1,4 +1,4 @@
-//! Expressions in sessions' statements: a constant, a column of it, or one of its operands takes their place.
+//! Expressions in sessions' statements: replaced by a constant, a column of it, or one of its operands.
 
 use anchorite_sql::ast::{BinaryOperator, Expr, Statement, Value};
 
@@ -37,8 +37,8 @@ fn condition_of(tree: Option<&Statement>) -> Option<Expr> {
     }
 }
 
-/// What may stand for an expression, the simplest first. A whole condition was already left out by an earlier pass,
-/// so `TRUE` would tell nothing new.
+/// What may replace an expression, simplest first. An earlier pass has already tried to leave out the whole condition,
+/// so `TRUE` would add nothing.
 fn replacements(expr: &Expr, is_condition: bool) -> Vec<Expr> {
     let mut replacements = Vec::new();
     match expr {
@@ -48,7 +48,7 @@ fn replacements(expr: &Expr, is_condition: bool) -> Vec<Expr> {
         _ => replacements.push(number("1")),
     }
     let mut below = children(expr);
-    // A comparison's operands are no conditions, except where numbers are truth values too; a question tells.
+    // A comparison's operands are not conditions, except where numbers are also booleans; asking decides.
     below.sort_by_key(|child| child.to_string().len());
     below.dedup();
     replacements.extend(below);

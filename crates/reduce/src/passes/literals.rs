@@ -1,8 +1,8 @@
 //! Literals and the types of columns.
 //!
-//! Equal literals stay equal: one mapping holds for the whole case, because a value that one statement writes is
-//! often the one that another looks for. First all numbers get small ones in the same order, all strings
-//! letters; then each on its own.
+//! Equal literals stay equal: one mapping holds for the whole case, because a value that one statement writes is often
+//! the one that another looks for. First all numbers become small ones in the same order, and all strings letters; then
+//! each is tried on its own.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
@@ -61,7 +61,7 @@ fn to_int(tree: &mut Statement, table: &str, name: &str, picker: &mut Picker<'_>
     true
 }
 
-/// The literals that are inserted into a column and are no whole numbers.
+/// The literals that are inserted into a column and are not integers.
 fn values_in_column(draft: &Draft, table: &str, at: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for tree in draft.parsed_statements().filter_map(ParsedStatement::tree) {

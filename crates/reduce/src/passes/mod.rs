@@ -1,7 +1,7 @@
 //! The passes, from coarse to fine, repeated until none of them finds anything.
 //!
-//! Idea: hierarchical delta debugging (Misherghi and Su 2006): what hangs on something goes with it. Whole sessions
-//! and transactions first, then statements, tables with everything that uses them, rows, columns with their
+//! Idea: hierarchical delta debugging (Misherghi and Su 2006): what depends on something is removed with it. Whole
+//! sessions and transactions first, then statements, tables with everything that uses them, rows, columns with their
 //! uses, constraints and types, clauses, expressions, literals, and the schedule. Names come last, once.
 
 mod clauses;
@@ -19,7 +19,7 @@ use anchorite_model::{Case, Product};
 use crate::draft::Draft;
 use crate::search::{Budget, Reduced, Search, Stop};
 
-/// The smallest case that can be found of which `still` says yes. The case itself is taken to be interesting.
+/// The smallest case that can be found for which `still` says yes. The original case is assumed to be interesting.
 ///
 /// `still` is asked about cases that can be read, never twice about the same text. Its errors end the
 /// reduction.
@@ -66,7 +66,7 @@ fn to_the_end(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     names::tidy(search)
 }
 
-/// Whole things: repeated by itself, because it makes everything after it cheaper.
+/// Large parts: repeated on its own, because it makes everything after it cheaper.
 fn coarse(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     loop {
         let taken = search.taken;

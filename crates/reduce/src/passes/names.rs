@@ -1,7 +1,7 @@
 //! Short names: tables t, u, v, …; columns a, b, c, …; indexes i, j, k; savepoints s; sessions t1, t2, ….
 //!
-//! A name is changed wherever it stands as a word. Blind spot: a name that is also a function or keyword in the
-//! same case; then the answer is most likely no, and the names stay.
+//! A name is changed wherever it occurs as a word. Blind spot: a name that is also a function or keyword in the same
+//! case; then the answer is most likely no, and the names stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use anchorite_sql::schema;
 use anchorite_sql::syntax::last_name;
 use anchorite_sql::{ParsedStatement, bare};
 
-/// Gives everything its short name, if the case is still interesting then: all names at once, else by kind.
+/// Gives everything a short name, if the case is then still interesting: all names at once, else by kind.
 pub(super) fn tidy(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     let named = |draft: &Draft, sessions: bool, names: bool| {
         let mut candidate = draft.clone();

@@ -25,14 +25,14 @@ pub(super) fn calm(search: &mut Search<'_, '_>) -> Result<(), Stop> {
     }
 }
 
-/// Where the step would stand right behind the one before it in its session; the beginning if it is the first.
+/// The position right after the previous step of its session; the beginning if it is the first.
 fn behind_previous(draft: &Draft, at: usize) -> Option<usize> {
     let session = draft.lines[at].session;
     let previous = draft.lines[..at].iter().rposition(|line| line.session == session);
     Some(previous.map_or(0, |previous| previous + 1))
 }
 
-/// Where the step would stand right before the next one of its session.
+/// The position right before the next step of its session.
 fn before_next(draft: &Draft, at: usize) -> Option<usize> {
     let session = draft.lines[at].session;
     let next = draft.lines[at + 1..].iter().position(|line| line.session == session)?;

@@ -22,8 +22,8 @@ pub(super) fn transactions(draft: &mut Draft, picker: &mut Picker<'_>) {
     draft.retain_lines(|at| !gone[of[at]]);
 }
 
-/// Statements. What makes sense only together goes together: BEGIN with its COMMIT (what is left are
-/// autocommit statements), a SAVEPOINT with everything that speaks of it.
+/// Statements. What makes sense only together is removed together: BEGIN with its COMMIT (which leaves autocommit
+/// statements), a SAVEPOINT with everything that refers to it.
 pub(super) fn units(draft: &mut Draft, picker: &mut Picker<'_>) {
     let transactions = draft.transactions();
     let kinds: Vec<StatementKind> = draft.lines.iter().map(|line| line.parsed.kind()).collect();

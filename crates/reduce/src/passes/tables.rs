@@ -26,7 +26,7 @@ pub(super) fn other_setup(draft: &mut Draft, picker: &mut Picker<'_>) {
     });
 }
 
-/// Rows of INSERT … VALUES, in the setup and in sessions. A statement goes with its last row.
+/// Rows of INSERT … VALUES, in the setup and in sessions. A statement is removed with its last row.
 pub(super) fn rows(draft: &mut Draft, picker: &mut Picker<'_>) {
     draft.setup.retain_mut(|parsed| keeps_rows(parsed, picker));
     draft.lines.retain_mut(|line| keeps_rows(&mut line.parsed, picker));

@@ -1,8 +1,8 @@
 //! Parts of statements that have no trusted syntax tree, found by their tokens.
 //!
-//! Idea: clauses begin with well-known words and end where the next one begins or the parenthesis closes;
-//! conditions are joined by AND; lists have commas. What is cut out wrongly does not run, and the
-//! answer is no.
+//! Idea: clauses begin with well-known words and end where the next one begins or the parenthesis closes; conditions
+//! are joined by AND; lists have commas. If the wrong part is cut out, the statement does not run, and the answer is
+//! no.
 
 use anchorite_model::sql::Token;
 
@@ -10,7 +10,7 @@ use crate::draft::Draft;
 use crate::search::Picker;
 use anchorite_sql::ParsedStatement;
 
-/// Words that begin a clause which may be left out.
+/// Words that begin an optional clause.
 const CLAUSES: [&str; 14] = [
     "WHERE",
     "ORDER",

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use anchorite_model::{Blocker, Outcome, Run, SessionIndex};
 
 use super::Script;
+use crate::entries::{Item, answer_items, error_items};
 use crate::result::session_name;
-use crate::story::{Item, answer_items, error_items};
 use crate::tuples::tuples;
 
 /// One thing to do.

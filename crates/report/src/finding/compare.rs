@@ -1,9 +1,9 @@
-//! What should have been there beside what was there, row by row.
+//! Expected and actual rows, side by side.
 //!
-//! Idea: tables are multisets of rows. Rows that both have stand side by side; of the rest, those with the same
-//! first value (mostly a key) are the same row changed, the others are missing or too many.
-//! Assumption: the first column tells rows apart more often than not; where it does not, rows that could have
-//! been paired stand alone, and nothing wrong is said.
+//! Idea: tables are multisets of rows. Rows that both have are side by side; of the rest, those with the same first
+//! value (mostly a key) are the same row changed, the others are missing or too many. Assumption: the first column
+//! usually identifies a row; if it does not, rows that could have been paired are shown separately, and nothing wrong
+//! is said.
 
 use anchorite_model::{Rows, Value};
 
@@ -12,7 +12,7 @@ use anchorite_model::{Rows, Value};
 pub(crate) struct TablePair<'a> {
     pub name: &'a str,
     pub columns: &'a [String],
-    /// In the order of their values; at least one side is there.
+    /// In the order of their values; at least one side is present.
     pub rows: Vec<RowPair<'a>>,
 }
 

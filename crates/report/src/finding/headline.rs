@@ -1,9 +1,9 @@
-//! A finding in a few words: what the statement at fault did, as somebody would say it aloud.
+//! A finding in a few words: what the statement at fault did, in everyday language.
 //!
-//! Idea: `DELETE waits, then deletes nothing` tells more than the name of a property that four findings share. The
-//! words come from the statement that is blamed: its kind, whether it waited, and its answer beside the right one.
-//! Where nobody is blamed, from the tables; where these say nothing, the name of the property is the title.
-//! Source: titles of accepted bug reports of MariaDB, MySQL and PostgreSQL.
+//! Idea: `DELETE waits, then deletes nothing` says more than the name of a property that four findings share. The words
+//! come from the statement that is blamed: its kind, whether it waited, and its answer next to the correct one. If no
+//! statement is blamed, they come from the tables; if these do not help, the title is the name of the property. Source:
+//! titles of accepted bug reports of MariaDB, MySQL and PostgreSQL.
 
 use anchorite_claims::Anomaly;
 use anchorite_judge::oracles::constraint::CONSTRAINT;
@@ -33,13 +33,13 @@ pub fn headline(run: &Run, signature: &Signature, judgements: &[Judgement]) -> S
         _ => blame(run, because, &judgement.expected)
             .and_then(|blame| told_of_statement(run, signature, &blame)),
     };
-    // A classic anomaly has a telling name.
+    // A classic anomaly has a descriptive name.
     let is_classic = signature.anomaly.parse::<Anomaly>().is_ok();
     let tables = || (!is_classic).then(|| told_of_tables(run, &judgement.expected))?;
     told.or_else(tables).unwrap_or_else(|| anomaly(signature))
 }
 
-/// The title that a finding carries, or, in files of earlier releases, the one that it would get today.
+/// The title of a finding or, in files of earlier releases, the one that it would get today.
 pub(crate) fn title_of(finding: &Finding) -> String {
     match finding.title.is_empty() {
         true => headline(&finding.run, &finding.signature, &finding.judgements),
@@ -75,7 +75,7 @@ fn told_of_statement(run: &Run, signature: &Signature, blame: &Blame) -> Option<
     Some(format!("{name} {did}"))
 }
 
-/// What a statement did that was answered.
+/// What an answered statement did.
 fn answered(sql: &str, answer: &Answer, blame: &Blame) -> Option<String> {
     if blame.said.starts_with("succeeded") {
         return Some("succeeds, and should fail".to_owned());
@@ -95,7 +95,7 @@ fn answered(sql: &str, answer: &Answer, blame: &Blame) -> Option<String> {
         (0, _) => format!("{does} nothing"),
         (_, Some(right)) if right != count => format!("{does} {rows} instead of {right}"),
         _ if blame.said.contains("must change") => format!("{does} {rows} and misses another"),
-        _ => format!("{does} {rows} of a state that never was"),
+        _ => format!("{does} {rows} of a state that never existed"),
     })
 }
 
@@ -124,7 +124,7 @@ fn kind_name(sql: &str) -> Option<&'static str> {
     })
 }
 
-/// How the tables differ from the nearest right outcome.
+/// How the tables differ from the nearest correct outcome.
 fn told_of_tables(run: &Run, expected: &[Expected]) -> Option<String> {
     let differences = |outcome: &Expected| {
         let tables = compare(&outcome.final_state, &run.final_state);
@@ -269,7 +269,7 @@ mod tests {
                 affected(2),
                 SERIAL,
                 " affected 2, which no version of the rows that it could see gives",
-                "UPDATE updates 2 rows of a state that never was",
+                "UPDATE updates 2 rows of a state that never existed",
             ),
             (
                 delete,

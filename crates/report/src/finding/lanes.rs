@@ -1,32 +1,31 @@
-//! The timeline as part of a page: a lane per session, time downwards, waiting as a bar that lasts until the
-//! statement goes on.
+//! The timeline as part of a page: a lane per session, time downwards, waiting as a bar that lasts until the statement
+//! resumes.
 //!
-//! Idea: a grid whose rows are the scenes of the run. A statement is a box in the row in which it was sent. One that
+//! Idea: a grid whose rows are the entries of the run. A statement is a box in the row in which it was sent. One that
 //! blocked is followed by a bar, in the colour of the session it waits for, through all that happened meanwhile, down
-//! to the row in which it was answered. Statements that queue meanwhile lie on the bar, each in the row of its turn.
-//! The answer that is wrong is red. Without style sheets the boxes still read in order, each with its number and
-//! session.
-//! Assumption: while a statement waits its session does nothing but queue.
-//! Blind spot: rows are scenes, not milliseconds; how long something took is told when the pointer rests on it.
+//! to the row in which it was answered. Statements that queue meanwhile are on top of the bar, each in the row where it
+//! was due. The wrong answer is red. Without style sheets the boxes still read in order, each with its number and
+//! session. Assumption: while a statement waits, its session does nothing but queue. Blind spot: rows are entries, not
+//! milliseconds; tooltips show how long something took.
 
 use anchorite_model::{Event, Outcome, Rows, Run};
 use maud::{Markup, html as markup};
 
 use crate::blame::Blame;
+use crate::entries::{Entry, EntryKind, Item, Tone, describe};
 use crate::escape::{visible, visible_lines};
 use crate::result::{counted, session_names};
-use crate::story::{Item, Part, Scene, Tone, tell};
 use crate::table::{ROWS_MAX, cell};
 use crate::timeline::{COLOURS, blocking_session, wait_end, waits};
 
-/// The grid's first row of events; above it stand the names.
+/// The grid's first row of events; above it are the names.
 const FIRST_ROW: usize = 2;
 
 /// The timeline of a run.
 pub(super) fn lanes(run: &Run, blame: Option<&Blame>) -> Markup {
     let names = session_names(run);
-    let scenes = tell(run, blame);
-    let bottom = scenes.len() + FIRST_ROW;
+    let entries = describe(run, blame);
+    let bottom = entries.len() + FIRST_ROW;
     let columns = format!("grid-template-columns: repeat({}, minmax(11rem, 1fr))", names.len());
     markup! {
         div.wide {
@@ -36,9 +35,9 @@ pub(super) fn lanes(run: &Run, blame: Option<&Blame>) -> Markup {
                     div class=(format!("name {}", colour(lane)))
                         style=(format!("grid-column: {}; grid-row: 1", lane + 1)) { (visible(name)) }
                 }
-                @for (i, scene) in scenes.iter().enumerate() {
-                    (wait_told(&scenes, i))
-                    (scene_told(&scenes, i, scene, &names))
+                @for (i, entry) in entries.iter().enumerate() {
+                    (wait_told(&entries, i))
+                    (scene_told(&entries, i, entry, &names))
                 }
             }
         }
@@ -49,37 +48,37 @@ fn colour(lane: usize) -> String {
     format!("lane-{}", lane % COLOURS)
 }
 
-fn place(scene: &Scene<'_>, from: usize, to: usize) -> String {
+fn place(entry: &Entry<'_>, from: usize, to: usize) -> String {
     let (from, to) = (from + FIRST_ROW, to + FIRST_ROW);
-    format!("grid-column: {}; grid-row: {from} / {to}", scene.session + 1)
+    format!("grid-column: {}; grid-row: {from} / {to}", entry.session + 1)
 }
 
-fn scene_told(scenes: &[Scene<'_>], i: usize, scene: &Scene<'_>, names: &[String]) -> Markup {
+fn scene_told(entries: &[Entry<'_>], i: usize, entry: &Entry<'_>, names: &[String]) -> Markup {
     let class = format!(
         "box {} {}{}",
-        shape(scenes, i),
-        colour(scene.session),
-        if scene.guilty { " guilty" } else { fate(scene) }
+        shape(entries, i),
+        colour(entry.session),
+        if entry.is_wrong { " guilty" } else { fate(entry) }
     );
-    let moment = scene.event().map(|event| format!("after {}", milliseconds(event.at_us)));
+    let moment = entry.event().map(|event| format!("after {}", milliseconds(event.at_us)));
     markup! {
-        div class=(class) style=(place(scene, i, i + 1)) title=[moment] {
-            p.who { span.n { (scene.n) } " " (visible(&names[scene.session])) }
-            @if let Some(sql) = scene.sql { pre.sql { (visible_lines(sql).join("\n")) } }
-            @for item in scene.items.iter().filter(|item| !is_plain_ok(item)) { (item_told(item)) }
+        div class=(class) style=(place(entry, i, i + 1)) title=[moment] {
+            p.who { span.n { (entry.n) } " " (visible(&names[entry.session])) }
+            @if let Some(sql) = entry.sql { pre.sql { (visible_lines(sql).join("\n")) } }
+            @for item in entry.items.iter().filter(|item| !is_plain_ok(item)) { (item_told(item)) }
         }
     }
 }
 
 /// How the box joins the bars above and below it.
-fn shape(scenes: &[Scene<'_>], i: usize) -> &'static str {
-    let scene = &scenes[i];
-    let earlier = |part: fn(&Scene<'_>) -> bool| {
-        scenes[..i].iter().any(|other| other.n == scene.n && part(other))
+fn shape(entries: &[Entry<'_>], i: usize) -> &'static str {
+    let entry = &entries[i];
+    let earlier = |part: fn(&Entry<'_>) -> bool| {
+        entries[..i].iter().any(|other| other.n == entry.n && part(other))
     };
-    let waited = earlier(|other| waits(other) || other.part == Part::Sent);
-    match (scene.part, waited, waits(scene) || scene.part == Part::Sent) {
-        (Part::Queued, ..) => "queued",
+    let waited = earlier(|other| waits(other) || other.kind == EntryKind::Sent);
+    match (entry.kind, waited, waits(entry) || entry.kind == EntryKind::Sent) {
+        (EntryKind::Queued, ..) => "queued",
         (_, false, true) => "begins",
         (_, false, false) => "whole",
         (_, true, true) => "goes-on-waiting",
@@ -87,35 +86,35 @@ fn shape(scenes: &[Scene<'_>], i: usize) -> &'static str {
     }
 }
 
-fn fate(scene: &Scene<'_>) -> &'static str {
-    match scene.event().map(|event| &event.outcome) {
+fn fate(entry: &Entry<'_>) -> &'static str {
+    match entry.event().map(|event| &event.outcome) {
         Some(Outcome::Error(_)) => " failed",
         Some(Outcome::Skipped { .. }) => " skipped",
         _ => "",
     }
 }
 
-fn wait_told(scenes: &[Scene<'_>], i: usize) -> Markup {
-    let scene = &scenes[i];
-    let (next, queues) = wait_end(scenes, i);
-    let (from, to) = (i + 1, next.unwrap_or(scenes.len()));
-    let event = scene.event().filter(|_| waits(scene) && to > from);
+fn wait_told(entries: &[Entry<'_>], i: usize) -> Markup {
+    let entry = &entries[i];
+    let (next, queues) = wait_end(entries, i);
+    let (from, to) = (i + 1, next.unwrap_or(entries.len()));
+    let event = entry.event().filter(|_| waits(entry) && to > from);
     markup! {
         @if let Some(event) = event {
-            @let title = bar_title(event, next.and_then(|at| scenes[at].event()));
-            div class=(format!("bar {}", blocker_colour(event))) style=(place(scene, from, to)) title=(title) {
-                @if !queues { span { (scene.n) " waits" } }
+            @let title = bar_title(event, next.and_then(|at| entries[at].event()));
+            div class=(format!("bar {}", blocker_colour(event))) style=(place(entry, from, to)) title=(title) {
+                @if !queues { span { (entry.n) " waits" } }
             }
         }
     }
 }
 
-/// That a BEGIN or COMMIT went well needs no words: what went wrong is marked.
+/// A successful BEGIN or COMMIT needs no words: what went wrong is marked.
 fn is_plain_ok(item: &Item<'_>) -> bool {
     matches!(item, Item::Remark(Tone::Answer, text) if text == "ok")
 }
 
-/// The colour of whom the statement waits for.
+/// The colour of the session that the statement waits for.
 fn blocker_colour(event: &Event) -> String {
     blocking_session(event).map_or_else(|| "lane-outside".to_owned(), colour)
 }
@@ -151,7 +150,7 @@ const fn tone_class(tone: Tone) -> &'static str {
         Tone::Resumed => "resumed",
         Tone::Failed => "error",
         Tone::Wrong => "wrong",
-        Tone::Aside => "aside",
+        Tone::Progress => "aside",
         Tone::Quote => "quote",
     }
 }

@@ -1,10 +1,10 @@
-//! One finding as Markdown that pastes into GitHub, Jira and mail.
+//! One finding as Markdown to paste into GitHub, Jira and mail.
 //!
-//! Idea: title, schedule, set-up, expected against actual, why, claim, contrast, server, scripts: the order in
-//! which a developer asks. The schedule is drawn in a code block, one column per session, because that is
-//! readable where Markdown is rendered and where it is not. Nothing but headings, lists, pipe tables and fences.
-//! Source: GitHub Flavored Markdown; the parts that Jira's and mail's readers also show well.
-//! Blind spot: control characters in scripts are shown as escapes; the files beside the report are exact.
+//! Idea: title, schedule, set-up, expected against actual, why, claim, contrast, server, scripts: the order in which a
+//! developer asks. The schedule is drawn in a code block, one column per session, because that is readable where
+//! Markdown is rendered and where it is not. Nothing but headings, lists, pipe tables and fences. Source: GitHub
+//! Flavored Markdown; the parts that Jira's and mail's readers also show well. Blind spot: control characters in
+//! scripts are shown as escapes; the files next to the report are exact.
 
 use anchorite_model::{Finding, Run};
 
@@ -122,7 +122,7 @@ fn expected_and_actual(finding: &Finding, out: &mut String) {
     }
     if more > 0 {
         *out +=
-            &format!("\n{more} more outcomes would have been right; the run is none of them.\n");
+            &format!("\n{more} more outcomes would have been correct; the run is none of them.\n");
     }
 }
 
@@ -160,7 +160,7 @@ fn cell(row: Option<&[anchorite_model::Value]>) -> String {
     row.map_or_else(|| "(none)".to_owned(), |row| code(&tuple(row)))
 }
 
-/// What is wrong with a row, in words that stay when bold type and colours are gone.
+/// What is wrong with a row, in words that do not depend on bold type and colours.
 pub(super) fn mark(pair: &RowPair<'_>) -> &'static str {
     match (pair.expected, pair.actual) {
         _ if !pair.differs() => "",

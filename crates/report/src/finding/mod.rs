@@ -1,8 +1,8 @@
-//! Findings for the people who have to do something about them.
+//! Findings for the people who have to act on them.
 //!
 //! Idea: one Markdown text per finding that a developer of the DBMS can paste into a tracker and act upon
 //! ([`markdown`]), one HTML page for a whole campaign ([`page`]), and scripts in the vendor's own dialect
-//! ([`crate::export`]). All are made of the finding alone.
+//! ([`crate::export`]). All are made from the finding alone.
 //!
 //! Source: what PostgreSQL, MySQL, MariaDB and TiDB ask of a bug report: version, level read back, schema,
 //! data, schedule with what blocked, expected and actual result, and a script that repeats it.
@@ -42,14 +42,14 @@ pub fn script(finding: &Finding, form: Form) -> Result<String, ExportError> {
     export(form, &Script { case: &finding.run.case, run: Some(&finding.run), remarks: &remarks })
 }
 
-/// What happened, as a picture by itself.
+/// What happened, as a separate picture.
 pub fn picture(finding: &Finding) -> String {
     let (title, below) = (title(finding), anomaly_told(&finding.signature));
     let below = if title.ends_with(&below) { "" } else { &below };
     svg(&finding.run, &title, below, blamed(finding).as_ref())
 }
 
-/// The files that belong beside a finding: `(name, text)`. `version` is Anchorite's own.
+/// The files that accompany a finding: `(name, text)`. `version` is Anchorite's own.
 pub fn pages(finding: &Finding, version: &str) -> Vec<(String, String)> {
     let mut pages = vec![
         ("report.md".to_owned(), markdown(finding, version)),
@@ -81,7 +81,7 @@ fn script_file(form: Form) -> String {
     format!("reproduce.{ending}")
 }
 
-/// The forms that suit the finding's product, with their texts. A form that has no words for the case is left out.
+/// The forms that suit the finding's product, with their texts. A form that cannot express the case is left out.
 fn scripts(finding: &Finding) -> Vec<(Form, String)> {
     let native = Form::native_to(finding.run.target.product);
     let forms = [Form::Sql, Form::Comments].into_iter().chain(native);

@@ -1,8 +1,8 @@
-//! What would have been right, and why the run is wrong, each said once.
+//! What would have been correct, and why the run is wrong, each said once.
 //!
-//! Idea: oracles repeat themselves for safety: a sentence per serial order, with the tables spelled out in it, and the
-//! same tables as data; the promise as a sentence, and again as the claim. A report shows tables as tables, orders that
-//! end alike together, and of the sentences only those that add something.
+//! Idea: oracles are deliberately redundant: a sentence per serial order, with the tables spelled out in it, and the
+//! same tables as data; the promise as a sentence, and again as the claim. A report shows tables as tables, groups
+//! orders with the same result, and keeps only sentences that add something.
 
 use anchorite_model::{Expected, Finding};
 
@@ -12,10 +12,10 @@ use super::words::{address_in, because, deciding};
 /// Outcomes beyond this many are counted.
 const SHOWN_MAX: usize = 4;
 
-/// Right outcomes that end with the same tables.
+/// Correct outcomes that end with the same tables.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Group<'a> {
-    /// Expected and actual; empty where the oracle knows no tables.
+    /// Expected and actual; empty if the oracle knows no tables.
     pub tables: Vec<TablePair<'a>>,
     /// How each comes about, and how the run differs from it apart from the tables.
     pub ways: Vec<(&'a str, Vec<&'a str>)>,
@@ -43,7 +43,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The right outcomes by their tables, and how many more there are.
+/// The correct outcomes by their tables, and how many more there are.
 pub(crate) fn outcomes(finding: &Finding) -> (Vec<Group<'_>>, usize) {
     let all = deciding(finding).map_or(&[][..], |judgement| judgement.expected.as_slice());
     let shown = all.len().min(SHOWN_MAX);

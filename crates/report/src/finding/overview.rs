@@ -11,7 +11,7 @@ use crate::page::{INDENT, Page, paint, prose};
 use crate::result::counted;
 use crate::style::{Ink, Line};
 
-/// The list: each finding with the file that it was read from. `waiting` is how many suspects lie beside them.
+/// The list: each finding with the file that it was read from. `waiting` is the number of suspects in the folder.
 pub fn overview(
     summary: Option<&HuntSummary>,
     findings: &[(&Finding, &str)],

@@ -1,7 +1,7 @@
 //! A whole campaign as one HTML page that needs no other file, no network and no script.
 //!
-//! Idea: what was done and found at the top, each finding below. It can be attached to an issue, opened from
-//! disk and printed. Light or dark as the reader's system says.
+//! Idea: what was done and found at the top, each finding below. It can be attached to an issue, opened from disk and
+//! printed. Light or dark, following the reader's system.
 
 use anchorite_model::{Finding, HuntSummary};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -20,8 +20,8 @@ pub fn page_of_one(finding: &Finding, version: &str) -> String {
     page(None, std::slice::from_ref(finding), 0, version)
 }
 
-/// The page. `version` is Anchorite's own; `summary` is there where the campaign's numbers are known, `waiting` is how
-/// many suspects nobody has looked at yet.
+/// The page. `version` is Anchorite's own; `summary` is present if the campaign's numbers are known, `waiting` is the
+/// number of suspects that have not been examined yet.
 pub fn page(
     summary: Option<&HuntSummary>,
     findings: &[Finding],

@@ -1,10 +1,9 @@
 //! One finding as a part of an HTML page.
 //!
 //! Idea: the picture first, because it is what people look at; then what it should have been, and why; the claim with
-//! its long addresses, where it happened, and how to repeat it come last. Expected and actual rows stand side by side,
-//! the differing ones marked (by colour and in words), and the scripts are folded away until somebody wants them.
-//! Assumption: everything is strangers' text: made visible first, then escaped by the template, which has no
-//! other way to print a text.
+//! its long addresses, where it happened, and how to repeat it come last. Expected and actual rows are side by side,
+//! with differences marked (by colour and in words), and the scripts are collapsed. Assumption: all text is untrusted:
+//! made visible first, then escaped by the template, which can print it only in this way.
 
 use anchorite_model::{Finding, Value};
 use maud::{Markup, html as markup};
@@ -25,7 +24,7 @@ use crate::table::cell;
 /// Equal rows beyond this many are counted instead of shown.
 const EQUAL_ROWS_MAX: usize = 20;
 
-/// Everything below the finding's heading. `beside` says whether its files lie in the page's folder.
+/// Everything below the finding's heading. `beside` says whether its files are in the page's folder.
 pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
     let run = &finding.run;
     markup! {
@@ -65,7 +64,7 @@ pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
     }
 }
 
-/// The name of the property, whether it is known, and how sure it is.
+/// The name of the property, whether it is known, and how often it was confirmed.
 fn in_short(finding: &Finding) -> Markup {
     markup! {
         p.short {
@@ -76,7 +75,7 @@ fn in_short(finding: &Finding) -> Markup {
     }
 }
 
-/// A known issue's name, with a link where it is known where to.
+/// A known issue's name, with a link if there is one.
 pub(super) fn issue(name: &str) -> Markup {
     markup! {
         @match issue_address(name) {
@@ -153,12 +152,12 @@ fn expected_and_actual(finding: &Finding) -> Markup {
             }
         }
         @if more > 0 {
-            p.aside { (more) " more outcomes would have been right; the run is none of them." }
+            p.aside { (more) " more outcomes would have been correct; the run is none of them." }
         }
     }
 }
 
-/// The orders that end alike.
+/// The orders with the same result.
 fn ways(group: &Group<'_>) -> Markup {
     markup! {
         @for (i, (title, _)) in group.ways.iter().enumerate() {
@@ -168,7 +167,7 @@ fn ways(group: &Group<'_>) -> Markup {
     }
 }
 
-/// A table on both sides; on one, where `right` is not asked for.
+/// A table on both sides, or only on one.
 fn pair_table(table: &TablePair<'_>, left: &str, right: Option<&str>) -> Markup {
     let width = table.columns.len().max(1);
     let equal: Vec<usize> = (0..table.rows.len()).filter(|i| !table.rows[*i].differs()).collect();

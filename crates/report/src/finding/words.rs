@@ -1,4 +1,4 @@
-//! The words that every form of a finding says the same way.
+//! The words that all forms of a finding share.
 
 use anchorite_claims::{Anomaly, Version};
 use anchorite_model::{Finding, Judgement, Origin, Product, Signature, TargetInfo, Verdict};
@@ -20,14 +20,14 @@ pub fn title(finding: &Finding) -> String {
     format!("{}, {level}: {}", product_and_version(&run.target), title_of(finding))
 }
 
-/// What stands at the top of a finding's scripts.
+/// The text at the top of a finding's scripts.
 pub fn remarks(finding: &Finding) -> Vec<String> {
     let mut lines = vec![title(finding)];
     lines.extend(in_brief(finding).into_iter().map(str::to_owned));
     lines
 }
 
-/// Why, without what only the tables of a report make readable; all of it, where that would be nothing.
+/// Why, without what needs the tables of a report to be readable; if nothing would be left, all of it.
 pub(crate) fn in_brief(finding: &Finding) -> Vec<&str> {
     let all = || deciding(finding).map_or(&[][..], |judgement| because(&judgement.verdict));
     match reasons(finding) {
@@ -36,7 +36,7 @@ pub(crate) fn in_brief(finding: &Finding) -> Vec<&str> {
     }
 }
 
-/// What was found, in words, with its name in parentheses where that is another one.
+/// What was found, in words, with its name in parentheses if that differs.
 pub(crate) fn anomaly(signature: &Signature) -> String {
     if let Some(exception) = &signature.exception {
         return format!("{} (a documented exception)", exception.replace('-', " "));
@@ -49,7 +49,7 @@ pub(crate) fn anomaly(signature: &Signature) -> String {
     }
 }
 
-/// The product as its makers write it, and the version's number.
+/// The product in the vendor's spelling, and the version number.
 pub(crate) fn product_and_version(target: &TargetInfo) -> String {
     let name = target.product.title();
     let variant = match target.variant.as_str() {
@@ -119,7 +119,7 @@ pub(crate) fn blamed(finding: &Finding) -> Option<Blame> {
     }
 }
 
-/// Where an issue of this name is told about, if its name says so.
+/// The page of an issue, if its name implies one.
 pub(crate) fn issue_address(name: &str) -> Option<String> {
     let (tracker, number) = name.split_once('-')?;
     let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
@@ -129,7 +129,7 @@ pub(crate) fn issue_address(name: &str) -> Option<String> {
     is_number.then(|| format!("{address}{number}"))
 }
 
-/// How often it came out again.
+/// How many times it recurred.
 pub(crate) fn rate(finding: &Finding) -> String {
     let confirmed = finding.confirmed;
     if confirmed.runs == 0 {
@@ -148,7 +148,7 @@ pub(crate) fn origin(finding: &Finding) -> String {
 
 /// The command that shows it again.
 pub(crate) fn replay(finding: &Finding) -> String {
-    // A documented exception is a finding only in the strict sense.
+    // A documented exception is a finding only in strict mode.
     let strict = if finding.signature.exception.is_some() { " --strict" } else { "" };
     let on = again(&finding.on, &finding.run.target);
     let options = options(finding);
@@ -165,7 +165,7 @@ fn level_argument(finding: &Finding) -> String {
     level.map(|level| format!(" --level {}", level.short())).unwrap_or_default()
 }
 
-/// Where to run it again: a server that somebody else runs by its own address, anything else by what it is.
+/// Where to run it again: an external server by its address, anything else by product and version.
 pub(crate) fn again(named: &str, target: &TargetInfo) -> String {
     if !named.contains("://") {
         return on(target);
@@ -177,7 +177,7 @@ pub(crate) fn again(named: &str, target: &TargetInfo) -> String {
     }
 }
 
-/// The command that hunts it again, where it was hunted.
+/// The command that repeats the hunt, if it was found by one.
 pub(crate) fn hunt_again(finding: &Finding) -> Option<String> {
     let on = again(&finding.on, &finding.run.target);
     match finding.origin {
@@ -203,8 +203,8 @@ pub(crate) fn on(target: &TargetInfo) -> String {
     format!("{}@{}", target.product, numbers[..numbers.len().min(parts)].join("."))
 }
 
-/// A word that holds a web address: what stands before it, the address, what follows; the address is empty
-/// where there is none.
+/// A word that contains a web address: what precedes it, the address, what follows; the address is empty if there is
+/// none.
 pub(crate) fn address_in(word: &str) -> (&str, &str, &str) {
     let rest = word.trim_start_matches(['(', '<', '[']);
     let address = rest.trim_end_matches(['.', ',', ';', ':', ')', '>', ']']);

@@ -1,7 +1,7 @@
 //! The three numbers that say what was found: new, known, waiting.
 //!
-//! Idea: "nothing new" means something only beside how much is known and how much nobody has looked at yet, so the
-//! three are always told together, in these words, by every form.
+//! Idea: "nothing new" is meaningful only together with how much is known and how much has not been examined yet, so
+//! every form always shows all three, in these words.
 
 use anchorite_model::{Finding, HuntSummary};
 
@@ -10,11 +10,11 @@ use super::grouped;
 /// How much was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Findings that are no known issue.
+    /// Findings that are not known issues.
     pub new: u64,
-    /// Known issues that showed, each counted once however many findings it has.
+    /// Known issues that occurred, each counted once however many findings it has.
     pub known: u64,
-    /// Suspected violations that nobody has looked at yet.
+    /// Suspected violations that have not been examined yet.
     pub waiting: u64,
 }
 
@@ -26,7 +26,7 @@ impl Found {
         Self { new, known, waiting: summary.waiting }
     }
 
-    /// In a folder: its findings, and how many suspects lie beside them.
+    /// In a folder: its findings and its suspects.
     pub fn among(findings: &[&Finding], waiting: u64) -> Self {
         let mut names: Vec<&String> = findings.iter().filter_map(|f| f.known.as_ref()).collect();
         let new = (findings.len() - names.len()) as u64;
@@ -40,7 +40,7 @@ impl Found {
         self == Self::default()
     }
 
-    /// `1 new finding, 2 known issues, 3 waiting to be looked at`.
+    /// `1 new finding, 2 known issues, 3 waiting to be examined`.
     pub fn told(self) -> String {
         let of = |count: u64, one: &str, more: &str| match count {
             0 => format!("no {more}"),
@@ -48,8 +48,8 @@ impl Found {
             _ => format!("{} {more}", grouped(count)),
         };
         let waiting = match self.waiting {
-            0 => "none waiting to be looked at".to_owned(),
-            count => format!("{} waiting to be looked at", grouped(count)),
+            0 => "none waiting to be examined".to_owned(),
+            count => format!("{} waiting to be examined", grouped(count)),
         };
         format!(
             "{}, {}, {waiting}",
@@ -77,9 +77,9 @@ mod tests {
     #[test]
     fn three_numbers_are_told_together() {
         let none = Found::default();
-        assert_eq!(none.told(), "no new findings, no known issues, none waiting to be looked at");
+        assert_eq!(none.told(), "no new findings, no known issues, none waiting to be examined");
         let some = Found { new: 1, known: 1, waiting: 1_234 };
-        assert_eq!(some.told(), "1 new finding, 1 known issue, 1,234 waiting to be looked at");
+        assert_eq!(some.told(), "1 new finding, 1 known issue, 1,234 waiting to be examined");
         assert_eq!(some.in_short(), "1 new, 1 known, 1234 waiting");
         assert!(none.is_nothing() && !some.is_nothing());
     }

@@ -1,8 +1,8 @@
 //! A hunt as JUnit XML for continuous integration.
 //!
-//! Idea: a suite is a target, its tests are the levels that were hunted and, beside them, one failed test per
-//! new finding, so that a CI shows a new finding by name. A known issue is a skipped test: seen, and no news.
-//! Source: the schema that Jenkins and GitLab read.
+//! Idea: a suite is a target, its tests are the levels of the hunt and one failed test per new finding, so that CI
+//! shows a new finding by name. A known issue is a skipped test: seen, but not new. Source: the schema that Jenkins and
+//! GitLab read.
 
 use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
 

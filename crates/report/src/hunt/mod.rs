@@ -1,8 +1,8 @@
 //! What a hunt did and found: for people ([`text`]), for scripts ([`json`]) and for CI ([`junit`]).
 //!
-//! Idea: every form is a pure function of a [`HuntSummary`]. Whoever reads "nothing was found" must be able to
-//! see whether anything could have been found: how much ran, how much of it conflicted, and what the oracles
-//! said in all four values.
+//! Idea: every form is a pure function of a [`HuntSummary`]. A reader of "nothing was found" must be able to see
+//! whether anything could have been found: how much ran, how much of it conflicted, and the counts of all four
+//! verdicts.
 
 mod found;
 mod json;
@@ -17,7 +17,7 @@ pub use json::json;
 pub use junit::junit;
 pub use text::text;
 
-/// A share of undecided verdicts above this one is told: a hunt that cannot judge finds nothing.
+/// A share of undecided verdicts above this is reported: a hunt that cannot judge finds nothing.
 const UNDECIDED_PERCENT_MAX: u64 = 5;
 
 /// Where it hunted: `mariadb 10.11.18 at read committed, repeatable read`.
@@ -97,11 +97,11 @@ pub(crate) fn seen_by(line: &FindingLine) -> String {
     }
 }
 
-/// What makes the result weaker than it looks.
+/// What weakens the result.
 fn cautions(summary: &HuntSummary) -> Vec<String> {
     let mut told = Vec::new();
     if summary.cases > 0 && summary.conflict_shapes == 0 && summary.blocked == 0 {
-        told.push("No two transactions ever conflicted, so this hunt says nothing.".to_owned());
+        told.push("No two transactions ever conflicted, so this hunt proves nothing.".to_owned());
     }
     let verdicts = summary.verdicts;
     if verdicts.undecided * 100 > verdicts.total() * UNDECIDED_PERCENT_MAX {
@@ -118,17 +118,17 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
     let counted = summary.only_counted();
     if counted > 0 {
         let count = many(counted, "violation was", "violations were");
-        told.push(format!("{count} only counted: nobody has looked at them."));
+        told.push(format!("{count} only counted, not examined."));
     }
     if summary.barren_kinds > 0 {
         let kinds = many(summary.barren_kinds, "kind of violation", "kinds of violations");
         told.push(format!(
-            "{kinds} brought nothing new {BARREN} times in a row; more were only counted."
+            "{kinds} gave nothing new {BARREN} times in a row; more were only counted."
         ));
     }
     if summary.flaky > 0 {
         let count = many(summary.flaky, "suspected violation", "suspected violations");
-        told.push(format!("{count} did not show again each time, kept apart as flaky."));
+        told.push(format!("{count} did not recur every time, kept separately as flaky."));
     }
     if summary.servers_lost > 0 {
         let count = many(summary.servers_lost, "time", "times");
@@ -136,7 +136,7 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
     }
     if summary.servers_stopped > 0 {
         let count = many(summary.servers_stopped, "time", "times");
-        told.push(format!("A server was stopped from outside {count}, which is no finding."));
+        told.push(format!("A server was stopped from outside {count}, which is not a finding."));
     }
     for known in &summary.known_gone {
         told.push(match summary.known_gone_because.get(known) {

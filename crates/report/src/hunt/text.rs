@@ -1,7 +1,7 @@
 //! The end of a hunt, for people.
 //!
-//! Idea: somebody who runs the first command of the README should understand what was done, what came out,
-//! where it lies and what to try next; the last line is the seed, so that it is never lost.
+//! Idea: a user who runs the first command of the README should understand what was done, what was found, where it is
+//! and what to try next; the last line is the seed, so that it is never lost.
 
 use anchorite_model::{FindingLine, HuntSummary, Level};
 
@@ -66,7 +66,7 @@ fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
     }
 }
 
-/// Whether the hunt looked at all that it saw, to its end.
+/// Whether the hunt was completed and examined everything.
 fn is_clean(summary: &HuntSummary) -> bool {
     summary.cases > 0
         && summary.verdicts.violation == 0
@@ -120,7 +120,7 @@ fn next(summary: &HuntSummary, out: &mut Vec<Line>) {
     };
     ideas
         .push((format!("anchorite selftest{on}"), "plants faults and sees whether they are found"));
-    ideas.push((format!("anchorite probe{on}"), "which anomalies each level lets happen"));
+    ideas.push((format!("anchorite probe{on}"), "which anomalies each level allows"));
     let widest = ideas.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     for (command, why) in ideas {
         let mut line = Line::of(Ink::Plain, " ".repeat(INDENT));

@@ -16,7 +16,7 @@ use anchorite_model::{Case, Statement};
 use anchorite_sql::Definition;
 use anchorite_sql::tame::{is_harmless, made_by};
 
-/// So many texts are remembered before all are forgotten.
+/// The most texts that are remembered before all are forgotten.
 const READINGS_MAX: usize = 2_000;
 
 /// How a tame case is set up.

@@ -6,7 +6,7 @@
 //! table holds exactly the committed increments, so nothing ran twice.
 
 use super::super::Variant;
-use super::Scene;
+use super::Fixture;
 use super::rules::{CacheRules, JournalRules, WalRules};
 
 pub(super) const SESSIONS: usize = 4;
@@ -181,9 +181,11 @@ fn compare<R: Rules>(variant: Variant, rules: impl Fn() -> R) {
     let mut decisions = 0;
     let mut waits = 0;
     while decisions < DECISIONS {
-        let mut scene = Scene::new(variant, None, SESSIONS);
+        let mut fixture = Fixture::new(variant, None, SESSIONS);
         for table in TABLES {
-            scene.play(&format!("t0 CREATE TABLE {table}(x)\nt0 INSERT INTO {table} VALUES (0)"));
+            fixture.run_lines(&format!(
+                "t0 CREATE TABLE {table}(x)\nt0 INSERT INTO {table} VALUES (0)"
+            ));
         }
         let actors = vec![Actor::default(); SESSIONS];
         let mut oracle = Oracle { rules: rules(), actors, queue: Vec::new(), committed: [0; 2] };
@@ -193,7 +195,7 @@ fn compare<R: Rules>(variant: Variant, rules: impl Fn() -> R) {
                 (0..SESSIONS).filter(|id| oracle.actors[*id].waits.is_none()).collect();
             let session = free[random.below(free.len())];
             let op = oracle.actors[session].choose(&mut random);
-            let told = comparable(scene.submit(session, &op.sql()));
+            let told = comparable(fixture.submit(session, &op.sql()));
             let expected = comparable(oracle.submit(session, op));
             transcript.push_str(&format!("t{session} {} => {}\n", op.sql(), told.join("; ")));
             assert_eq!(told, expected, "{variant:?}:\n{transcript}");
@@ -201,15 +203,15 @@ fn compare<R: Rules>(variant: Variant, rules: impl Fn() -> R) {
             waits += usize::from(told[0].contains(" waits "));
         }
         let committed = oracle.committed;
-        assert_eq!(final_values(scene), committed, "{variant:?}:\n{transcript}");
+        assert_eq!(final_values(fixture), committed, "{variant:?}:\n{transcript}");
     }
     assert!(waits > DECISIONS / 20, "too few waits to mean anything: {waits}");
 }
 
 /// Rolls everything back and reads the tables.
-fn final_values(mut scene: Scene) -> [i128; 2] {
-    scene.sessions.clear();
-    let mut reader = Scene { pending: vec![false], ..scene };
+fn final_values(mut fixture: Fixture) -> [i128; 2] {
+    fixture.sessions.clear();
+    let mut reader = Fixture { pending: vec![false], ..fixture };
     reader.sessions.push(reader.schema.open(&super::options(None)).expect("a session opens"));
     TABLES.map(|table| {
         let told = reader.submit(0, &format!("SELECT x FROM {table}"));

@@ -17,7 +17,7 @@ use crate::{OpenedSession, Reply, Schema, SessionOptions, Target, Watcher};
 const LOCK_WAIT: Duration = Duration::from_secs(600);
 
 /// Sessions `t0`, `t1`, ... on a schema of their own.
-struct Scene {
+struct Fixture {
     sessions: Vec<OpenedSession>,
     pending: Vec<bool>,
     watcher: Box<dyn Watcher>,
@@ -28,7 +28,7 @@ fn options(level: Option<Level>) -> SessionOptions {
     SessionOptions { name: "t".to_owned(), level, lock_wait: LOCK_WAIT }
 }
 
-impl Scene {
+impl Fixture {
     fn new(variant: Variant, level: Option<Level>, sessions: usize) -> Self {
         let schema = Sqlite::new(variant).create_schema().expect("a folder can be made");
         let open = |_| schema.open(&options(level)).expect("a session opens");
@@ -96,8 +96,8 @@ impl Scene {
         format!("waits for {}: {}", blockers.join(" "), wait.kind)
     }
 
-    /// Plays lines like `t0 BEGIN` and gives the transcript.
-    fn play(&mut self, script: &str) -> String {
+    /// Runs lines like `t0 BEGIN` and gives the transcript.
+    fn run_lines(&mut self, script: &str) -> String {
         let mut transcript = String::new();
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (session, sql) = line.split_once(' ').expect("a line is a session and a statement");
@@ -134,14 +134,16 @@ fn told(reply: &Reply) -> String {
     }
 }
 
-/// Plays the left sides of the transcript after a common set-up, and compares.
+/// Runs the left sides of the transcript after a common set-up, and compares.
 fn check(variant: Variant, level: Option<Level>, transcript: &str) {
-    let mut scene = Scene::new(variant, level, 4);
-    scene.play("t0 CREATE TABLE a(x INTEGER)\nt0 INSERT INTO a VALUES (1)\nt0 CREATE TABLE b(y)");
+    let mut fixture = Fixture::new(variant, level, 4);
+    fixture.run_lines(
+        "t0 CREATE TABLE a(x INTEGER)\nt0 INSERT INTO a VALUES (1)\nt0 CREATE TABLE b(y)",
+    );
     let lines: Vec<&str> =
         transcript.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let script: Vec<&str> =
         lines.iter().map(|line| line.split_once(" => ").map_or(*line, |(left, _)| left)).collect();
-    let played = scene.play(&script.join("\n"));
+    let played = fixture.run_lines(&script.join("\n"));
     assert_eq!(played, lines.join("\n") + "\n", "{variant:?}");
 }

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use super::super::Variant;
 use super::decisions::{Actor, Random, TABLES};
-use super::{Scene, options};
+use super::{Fixture, options};
 use crate::Target;
 use crate::sqlite::Sqlite;
 
@@ -82,7 +82,7 @@ fn submit_plain(sessions: &[Plain], waiting: &mut [bool], session: usize, sql: &
 }
 
 /// Our own outcome in the same words.
-fn submit_ours(scene: &mut Scene, session: usize, sql: &str) -> Outcome {
+fn submit_ours(fixture: &mut Fixture, session: usize, sql: &str) -> Outcome {
     let word = |line: &str| -> Option<(usize, String)> {
         let (name, rest) = line.split_once(' ')?;
         let id = name.strip_prefix('t')?.parse().ok()?;
@@ -93,20 +93,20 @@ fn submit_ours(scene: &mut Scene, session: usize, sql: &str) -> Outcome {
             _ => None,
         }
     };
-    scene.submit(session, sql).iter().filter_map(|line| word(line)).collect()
+    fixture.submit(session, sql).iter().filter_map(|line| word(line)).collect()
 }
 
-/// Plays one random case on both sides; the number of compared decisions, or what differed.
+/// Runs one random case on both sides; the number of compared decisions, or what differed.
 fn compare(variant: Variant, seed: u64) -> Result<usize, String> {
     let mut random = Random(seed);
     let sessions = 2 + random.below(2);
-    let mut scene = Scene::new(variant, None, sessions);
+    let mut fixture = Fixture::new(variant, None, sessions);
     let twin = Sqlite::new(variant).create_schema().expect("a folder can be made");
     let mut setter = twin.open(&options(None)).expect("a session opens");
     for table in TABLES {
         let create = format!("CREATE TABLE {table}(x)");
         let insert = format!("INSERT INTO {table} VALUES (0)");
-        scene.play(&format!("t0 {create}\nt0 {insert}"));
+        fixture.run_lines(&format!("t0 {create}\nt0 {insert}"));
         for sql in [create, insert] {
             crate::execute(setter.session.as_mut(), &sql, BUSY_TIMEOUT).expect("set-up is right");
         }
@@ -123,7 +123,7 @@ fn compare(variant: Variant, seed: u64) -> Result<usize, String> {
         let op = actors[session].choose(&mut random);
         actors[session].waits = Some(op);
         let mut expected = submit_plain(&plain, &mut waiting, session, &op.sql());
-        let mut told = submit_ours(&mut scene, session, &op.sql());
+        let mut told = submit_ours(&mut fixture, session, &op.sql());
         expected.sort();
         told.sort();
         transcript.push_str(&format!("t{session} {} => {told:?}\n", op.sql()));

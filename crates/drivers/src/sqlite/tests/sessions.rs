@@ -6,7 +6,7 @@ use std::time::Duration;
 use anchorite_model::{ErrorClass, Level, Value};
 
 use super::super::{Sqlite, Variant};
-use super::{Scene, check, options, told};
+use super::{Fixture, check, options, told};
 use crate::{SessionOptions, Target, TargetError, execute};
 
 const VARIANTS: [Variant; 3] = [Variant::Journal, Variant::Wal, Variant::SharedCache];
@@ -47,8 +47,8 @@ fn levels_are_set_and_read_back() {
 
 #[test]
 fn values_are_typed_and_columns_named() {
-    let mut scene = Scene::new(Variant::Journal, None, 1);
-    let session = scene.sessions[0].session.as_mut();
+    let mut fixture = Fixture::new(Variant::Journal, None, 1);
+    let session = fixture.sessions[0].session.as_mut();
     let sql =
         "SELECT NULL AS n, 1 AS i, 1.5 AS r, 'é;' AS t, x'00ff' AS b, CAST(x'ff' AS TEXT) AS u";
     let answer = execute(session, sql, LIMIT).expect("the statement is right");
@@ -95,32 +95,32 @@ fn answers_and_errors_say_what_is_left_of_the_transaction() {
 
 #[test]
 fn tables_are_listed_and_names_quoted() {
-    let mut scene = Scene::new(Variant::Wal, None, 1);
-    scene.play(
+    let mut fixture = Fixture::new(Variant::Wal, None, 1);
+    fixture.run_lines(
         "t0 CREATE TABLE \"b \"\"q\"(x INTEGER PRIMARY KEY AUTOINCREMENT)\n\
          t0 CREATE TABLE a(x)\nt0 CREATE VIEW v AS SELECT 1",
     );
-    let session = scene.sessions[0].session.as_mut();
-    let tables = scene.schema.tables(session, LIMIT).expect("tables can be listed");
+    let session = fixture.sessions[0].session.as_mut();
+    let tables = fixture.schema.tables(session, LIMIT).expect("tables can be listed");
     assert_eq!(tables, ["a", "b \"q"]);
-    assert_eq!(scene.schema.quote(&tables[1]), "\"b \"\"q\"");
+    assert_eq!(fixture.schema.quote(&tables[1]), "\"b \"\"q\"");
 }
 
 #[test]
 fn a_wait_ends_when_it_is_cancelled_or_takes_too_long() {
     for variant in VARIANTS {
-        let mut scene = Scene::new(variant, None, 2);
-        scene.play("t0 CREATE TABLE a(x)\nt0 BEGIN\nt0 INSERT INTO a VALUES (1)");
-        assert!(scene.submit(1, "INSERT INTO a VALUES (2)")[0].contains("waits for t0"));
-        scene.sessions[1].session.cancel();
-        let answers = scene.answers(None);
+        let mut fixture = Fixture::new(variant, None, 2);
+        fixture.run_lines("t0 CREATE TABLE a(x)\nt0 BEGIN\nt0 INSERT INTO a VALUES (1)");
+        assert!(fixture.submit(1, "INSERT INTO a VALUES (2)")[0].contains("waits for t0"));
+        fixture.sessions[1].session.cancel();
+        let answers = fixture.answers(None);
         assert!(answers[0].starts_with("t1 lock-timeout "), "{answers:?}");
         let impatient = SessionOptions { lock_wait: Duration::ZERO, ..options(None) };
-        let mut opened = scene.schema.open(&impatient).expect("a session opens");
+        let mut opened = fixture.schema.open(&impatient).expect("a session opens");
         let reply = execute(opened.session.as_mut(), "INSERT INTO a VALUES (2)", LIMIT);
         assert!(reply.is_err_and(|error| error.class == ErrorClass::LockTimeout));
-        assert_eq!(scene.submit(0, "COMMIT"), ["t0 ok"]);
-        let count = scene.submit(1, "SELECT count(*) FROM a");
+        assert_eq!(fixture.submit(0, "COMMIT"), ["t0 ok"]);
+        let count = fixture.submit(1, "SELECT count(*) FROM a");
         assert_eq!(count, ["t1 ok [1]"]);
     }
 }
@@ -143,15 +143,15 @@ fn a_busy_timeout_of_the_case_does_not_replace_ours() {
 fn an_endless_statement_runs_beside_the_caller_until_it_is_cancelled() {
     const ENDLESS: &str =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n";
-    let mut scene = Scene::new(Variant::Wal, None, 3);
-    scene.play("t0 CREATE TABLE a(x)");
-    scene.start(1, ENDLESS);
-    assert_eq!(scene.wait_of(1), "runs");
-    assert!(scene.sessions[1].session.fd().is_some());
-    assert!(scene.sessions[0].session.fd().is_none());
-    let reply = execute(scene.sessions[0].session.as_mut(), "INSERT INTO a VALUES (1)", LIMIT);
+    let mut fixture = Fixture::new(Variant::Wal, None, 3);
+    fixture.run_lines("t0 CREATE TABLE a(x)");
+    fixture.start(1, ENDLESS);
+    assert_eq!(fixture.wait_of(1), "runs");
+    assert!(fixture.sessions[1].session.fd().is_some());
+    assert!(fixture.sessions[0].session.fd().is_none());
+    let reply = execute(fixture.sessions[0].session.as_mut(), "INSERT INTO a VALUES (1)", LIMIT);
     assert_eq!(told(&reply), "ok 1");
-    let session = scene.sessions[1].session.as_mut();
+    let session = fixture.sessions[1].session.as_mut();
     session.cancel();
     crate::wait_readable(
         &[session.fd().expect("the cancelled statement is not yet polled")],
@@ -159,39 +159,39 @@ fn an_endless_statement_runs_beside_the_caller_until_it_is_cancelled() {
     );
     let reply = session.poll().expect("the bell rang");
     assert_eq!(told(&reply), "other 9");
-    scene.pending[1] = false;
-    scene.start(2, ENDLESS);
-    drop(scene.sessions.pop());
-    assert_eq!(scene.sessions.len(), 2);
+    fixture.pending[1] = false;
+    fixture.start(2, ENDLESS);
+    drop(fixture.sessions.pop());
+    assert_eq!(fixture.sessions.len(), 2);
 }
 
 #[test]
 fn a_dropped_session_releases_its_waiters() {
-    let mut scene = Scene::new(Variant::Journal, None, 2);
-    scene.play("t0 CREATE TABLE a(x)\nt1 BEGIN IMMEDIATE");
-    assert!(scene.submit(0, "INSERT INTO a VALUES (1)")[0].contains("waits for t1"));
-    drop(scene.sessions.pop());
-    assert_eq!(scene.answers(None), ["t0 ok 1"]);
+    let mut fixture = Fixture::new(Variant::Journal, None, 2);
+    fixture.run_lines("t0 CREATE TABLE a(x)\nt1 BEGIN IMMEDIATE");
+    assert!(fixture.submit(0, "INSERT INTO a VALUES (1)")[0].contains("waits for t1"));
+    drop(fixture.sessions.pop());
+    assert_eq!(fixture.answers(None), ["t0 ok 1"]);
 }
 
 #[test]
 fn no_folder_is_left_behind_also_after_a_panic() {
-    let folder_of = |scene: &Scene| {
-        Path::new(scene.schema.name()).parent().expect("the file is in a folder").to_owned()
+    let folder_of = |fixture: &Fixture| {
+        Path::new(fixture.schema.name()).parent().expect("the file is in a folder").to_owned()
     };
     for variant in VARIANTS {
-        let mut scene = Scene::new(variant, None, 2);
-        scene.play("t0 CREATE TABLE a(x)\nt0 BEGIN IMMEDIATE");
-        scene.submit(1, "BEGIN IMMEDIATE");
-        let folder = folder_of(&scene);
+        let mut fixture = Fixture::new(variant, None, 2);
+        fixture.run_lines("t0 CREATE TABLE a(x)\nt0 BEGIN IMMEDIATE");
+        fixture.submit(1, "BEGIN IMMEDIATE");
+        let folder = folder_of(&fixture);
         assert!(folder.is_dir());
-        drop(scene);
+        drop(fixture);
         assert!(!folder.exists());
 
-        let scene = Scene::new(variant, None, 1);
-        let folder = folder_of(&scene);
+        let fixture = Fixture::new(variant, None, 1);
+        let folder = folder_of(&fixture);
         let panicked = std::thread::spawn(move || {
-            let _scene = scene;
+            let _scene = fixture;
             std::panic::resume_unwind(Box::new("a panic without a message"));
         });
         assert!(panicked.join().is_err());

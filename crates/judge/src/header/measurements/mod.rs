@@ -7,8 +7,8 @@
 //! -- manifests: mariadb rr si ser; tidb since 6.6.0 all         true by documentation, whatever the release
 //! ```
 //!
-//! A place is a product, versions ([`Versions`]) and levels (`all`: every level that the target has). At a place that
-//! no line names nobody has looked: any outcome is fine. A run is held against these lines by [`remarks`].
+//! A place is a product, versions ([`Versions`]) and levels (`all`: every level that the target has). A place that no
+//! line names has not been examined: any outcome is fine. [`remarks`] compares a run with these lines.
 
 mod product_levels;
 mod remark;
@@ -30,7 +30,7 @@ pub struct Seen {
     pub condition: Condition,
 }
 
-/// All that a case's header says about where it was run.
+/// Everything that a case's header says about where it was run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Measurements {
     /// Where all `-- shows:` lines hold.
@@ -51,7 +51,7 @@ impl Measurements {
         })
     }
 
-    /// What is to be said where the phenomenon shows or not; `None` where nobody has looked.
+    /// What to say if the phenomenon shows or not; `None` if the place has not been examined.
     pub fn about(&self, target: &TargetInfo, level: Level, shows: bool) -> Option<Remark> {
         let found = [
             found(&self.manifests, target, level, "shows", shows),
@@ -60,12 +60,12 @@ impl Measurements {
         remark::remark(&found, target, if shows { "shows" } else { "does not" })
     }
 
-    /// Whether the phenomenon was seen on this product at this level, on whatever release.
+    /// Whether the phenomenon was seen on this product at this level, on any release.
     pub fn shows_on(&self, target: &TargetInfo, level: Level) -> bool {
         self.manifests.iter().any(|place| place.concerns(target, level))
     }
 
-    /// Whether any line speaks of this product at this level.
+    /// Whether any line covers this product at this level.
     pub fn concerns(&self, target: &TargetInfo, level: Level) -> bool {
         let seen = self.seen.iter().flat_map(|seen| &seen.places);
         self.manifests.iter().chain(&self.absent).chain(seen).any(|p| p.concerns(target, level))
@@ -92,7 +92,7 @@ fn found<'a>(
     Found { versions: places.map(|place| &place.versions).collect(), what: what.to_owned(), here }
 }
 
-/// The run held against what the header says about this target and level: whether the phenomenon shows, first.
+/// The run compared with what the header says about this target and level, starting with whether the phenomenon shows.
 pub fn remarks(case: &Case, run: &Run, level: Level) -> Result<Vec<Remark>, ConditionError> {
     let measured = Measurements::of(case)?;
     let failing = shows(case)?.into_iter().find(|condition| !condition.is_true_of(run));

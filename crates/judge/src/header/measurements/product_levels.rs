@@ -1,9 +1,9 @@
 //! Versions and places, as the headers of cases name them.
 //!
-//! Idea: a measurement belongs to the releases that it was made on, whatever a distribution serves today. So a
-//! release with all its numbers (`postgres 15.18`) is a measurement, and everything else is a range that is true by
-//! documentation: every version (`postgres`), `since 6.6.0`, `before 11.6.2`. The first numbers alone (`postgres 15`)
-//! are a measurement on some release of the series: nobody can say on which, so it is told and never held to.
+//! Idea: a measurement applies to the releases that it was made on, whatever a distribution ships today. So a full
+//! release number (`postgres 15.18`) is a measurement, and everything else is a range that is true by documentation:
+//! every version (`postgres`), `since 6.6.0`, `before 11.6.2`. The first numbers alone (`postgres 15`) are a
+//! measurement on an unknown release of the series, so it is reported but never required.
 
 use std::iter::Peekable;
 
@@ -36,7 +36,7 @@ impl Versions {
         }
     }
 
-    /// Reads the words up to the first that is no part of it: `15.18 17.11`, `since 6.6.0 before 8.5.0`, or nothing.
+    /// Reads the words up to the first that is not part of it: `15.18 17.11`, `since 6.6.0 before 8.5.0`, or nothing.
     pub(crate) fn parse<'a, I>(words: &mut Peekable<I>) -> Result<Self, String>
     where
         I: Iterator<Item = &'a str>,
@@ -72,7 +72,7 @@ pub struct ProductLevels {
 }
 
 impl ProductLevels {
-    /// Whether this is about the target's product at this level, on whatever version.
+    /// Whether this is about the target's product at this level, on any version.
     pub fn concerns(&self, target: &TargetInfo, level: Level) -> bool {
         self.product == target.product
             && self.levels.as_ref().is_none_or(|levels| levels.contains(&level))

@@ -1,22 +1,22 @@
-//! A run held against what is known about its place: as measured, otherwise, or on a version that nobody measured.
+//! A run compared with what is known about its place: as measured, different, or on a version that was not measured.
 //!
-//! Idea: three values. What was measured on this very release must come out again: if it does not, the server, the
-//! measurement or this program is wrong. What was measured on other releases says nothing certain about this one:
-//! the difference is worth a sentence and fails nothing. What is documented for a range holds on all of it.
+//! Idea: three values. What was measured on this release must recur: if it does not, the server, the measurement or
+//! this program is wrong. What was measured on other releases proves nothing about this one: the difference is worth a
+//! sentence and fails nothing. What is documented for a range holds for all of it.
 
 use anchorite_claims::Version;
 use anchorite_model::TargetInfo;
 
 use super::product_levels::Versions;
 
-/// How a run and what is known about its place go together.
+/// Whether a run agrees with what is known about its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Agreement {
-    /// As measured on this very release, or as documented for it.
+    /// As measured on this release, or as documented for it.
     AsExpected,
-    /// Otherwise than measured on this very release, or documented for it.
+    /// Not as measured on this release, or not as documented for it.
     Differs,
-    /// Only other releases were measured, so nothing can be said.
+    /// Only other releases were measured, so nothing can be decided.
     OtherVersion,
 }
 
@@ -31,16 +31,16 @@ impl Agreement {
     }
 }
 
-/// What is to be said about a run and something that is known about its place.
+/// A comparison of a run with something that is known about its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// Whether they go together.
+    /// Whether they agree.
     pub agreement: Agreement,
     /// In words: `measured on 15.18: shows; here on 15.20: does not`.
     pub sentence: String,
 }
 
-/// Something that was found at some places, in words (`shows`), and whether it is so in this run.
+/// Something that was found at some places, in words (`shows`), and whether it holds in this run.
 pub(crate) struct Found<'a> {
     /// On which versions.
     pub versions: Vec<&'a Versions>,
@@ -60,7 +60,7 @@ pub(crate) enum Known<'f, 'a> {
     Elsewhere(String),
 }
 
-/// What is known about this version; `None` where nobody has looked at the product.
+/// What is known about this version; `None` if the product has not been examined.
 pub(crate) fn known<'f, 'a>(found: &'f [Found<'a>], version: &Version) -> Option<Known<'f, 'a>> {
     let said = |measured: bool| {
         found.iter().find(|found| {
@@ -75,7 +75,7 @@ pub(crate) fn known<'f, 'a>(found: &'f [Found<'a>], version: &Version) -> Option
         .or_else(|| elsewhere(found).map(Known::Elsewhere))
 }
 
-/// Holds what was found against a run on this target, of which `now` tells how it was.
+/// Compares what was found with a run on this target; `now` is the run's result in words.
 pub(super) fn remark(found: &[Found<'_>], target: &TargetInfo, now: &str) -> Option<Remark> {
     let version = Version::of(target);
     let here = |known: &str| format!("{known}; here on {version}: {now}");

@@ -1,20 +1,20 @@
 //! The differential oracle.
 //!
-//! Idea: the same case, run where it should come to the same: on a second target (`--against`: another version, or
-//! other settings, of the same product), or on twin schemas of the same target, whose tables are stored otherwise
-//! (`twins`). Twice each: as the schedule says, and one transaction after the other. The other oracles ask the server
-//! what is right; if it is wrong without any concurrency, they do not notice. A twin does.
+//! Idea: the same case, run where it should give the same result: on a second target (`--against`: another version, or
+//! other settings, of the same product), or on twin schemas of the same target, whose tables are stored differently
+//! (`twins`). Twice each: with the schedule, and one transaction after the other. The other oracles ask the server what
+//! is correct; if it is wrong without any concurrency, they do not notice. A twin does.
 //!
 //! Source: differential testing (McKeeman, 1998); for one server, the plans of a query (TQS, SIGMOD 2023) and of
 //! a database schema.
 //!
-//! What differs decides (`sides`): an answer that differs although everything before it was the same and nobody had
-//! waited is a violation of one side or the other. Where somebody waited, or was refused because of others, on one side
-//! only, everything after that may differ: then both runs are judged by their claims. If both are allowed, so is the
-//! difference. Different waits alone are never a violation.
+//! The kind of difference decides (`sides`): an answer that differs although everything before it was the same and
+//! nothing had waited is a violation by one side or the other. If a statement waited, or was refused because of others,
+//! on one side only, everything after that may differ: then both runs are judged by their claims. If both are allowed,
+//! so is the difference. Different waits alone are never a violation.
 //!
-//! Assumption: statements do not depend on the order of rows, on time or on chance; where the text says that they may,
-//! the oracle abstains. Blind spot: what both sides get wrong in the same way; reads after the first wait.
+//! Assumption: statements do not depend on the order of rows, on time or on chance; if the text says that they may, the
+//! verdict is Undecided. Blind spot: what both sides get wrong in the same way; reads after the first wait.
 
 mod sides;
 mod twins;
@@ -32,14 +32,14 @@ use crate::evidence::replay::{Form, replay};
 use crate::laboratory::Laboratory;
 use sides::{Parting, parting};
 
-/// What a violation is called: the same case comes to something else on tables that are stored otherwise.
+/// The name of a violation: the same case gives a different result on tables that are stored differently.
 pub const TWIN: &str = "different result on a twin schema";
 /// … on the second target.
 pub const SECOND: &str = "different result on the second target";
-/// What allows a difference: what both sides did is promised by their claims.
+/// What allows a difference: both sides keep their claims.
 pub const BOTH: &str = "allowed-on-both-sides";
 
-/// As many differences are told.
+/// The number of differences that are reported.
 const TOLD_MAX: usize = 5;
 
 /// Compares a run with the same case elsewhere.
@@ -51,14 +51,14 @@ impl Oracle for Differential {
     }
 
     fn about(&self) -> &'static str {
-        "the same case must come to the same on a second target (--against), or on tables that are stored otherwise"
+        "the same case must give the same result on a second target (--against), or on tables stored differently"
     }
 
     fn needs(&self) -> Needs {
         Needs::Nothing
     }
 
-    /// Two to ten further runs of every case: only for who wants them.
+    /// It makes two to ten further runs of every case, so only on request.
     fn is_optional(&self) -> bool {
         true
     }
@@ -125,7 +125,7 @@ impl Oracle for Differential {
 }
 
 impl Differential {
-    /// The same case where it should come to the same.
+    /// The same case where it should give the same result.
     fn others(
         &self,
         evidence: &Evidence<'_>,
@@ -149,11 +149,11 @@ impl Differential {
     }
 }
 
-/// Where a run that is compared was made.
+/// Where the other run was made.
 enum Side {
     /// On the second target.
     Second,
-    /// On the same target, on tables that differ so.
+    /// On the same target, on tables that differ in this way.
     Twin(String),
 }
 
@@ -164,7 +164,7 @@ struct Other {
 }
 
 impl Other {
-    /// As the schedule says; and where nothing is wrong with that, one transaction after the other.
+    /// With the schedule; and if there is no violation, one transaction after the other.
     fn judge(
         &self,
         evidence: &Evidence<'_>,
@@ -182,7 +182,7 @@ impl Other {
             Parting::Plainly(found) => {
                 let because = vec![
                     format!("{}: {}", self.title(), told(&found)),
-                    "everything before the first difference was the same, and nobody had waited"
+                    "everything before the first difference was the same, and nothing had waited"
                         .to_owned(),
                 ];
                 self.violation(because, &self.run, &found)
@@ -201,7 +201,7 @@ impl Other {
         }
     }
 
-    /// The committed transactions one after the other, here and there. Nobody is in anybody's way, so every difference
+    /// The committed transactions one after the other, here and there. There are no conflicts, so every difference
     /// counts.
     fn serially(
         &self,
@@ -236,7 +236,7 @@ impl Other {
         }
     }
 
-    /// Both runs are judged by what their sides promise.
+    /// Both runs are judged by the claims of their sides.
     fn by_claims(
         &self,
         found: &[String],
@@ -265,12 +265,11 @@ impl Other {
                 self.violation(because, &self.run, found)
             }
             (Verdict::Undecided { reason }, _) | (_, Verdict::Undecided { reason }) => {
-                let reason = format!("the runs differ after somebody waited, and {reason}");
+                let reason = format!("the runs differ after a wait, and {reason}");
                 self.judgement(Verdict::Undecided { reason })
             }
             (here, there) => {
-                because
-                    .push("somebody waited before, and both runs are what is promised".to_owned());
+                because.push("there was a wait before, and both runs keep their claims".to_owned());
                 let documented = [here, there].into_iter().filter_map(|verdict| match verdict {
                     Verdict::Allowed { because, .. } => Some(because),
                     _ => None,

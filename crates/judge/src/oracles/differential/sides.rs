@@ -1,11 +1,11 @@
-//! Two runs of the same statements side by side: where they part, and how.
+//! Two runs of the same statements side by side: where they diverge, and how.
 //!
 //! Idea: up to the first difference both databases were in the same state, so the first difference is what counts;
-//! everything after it may follow from it. Who waits may differ, because locks lie on what is stored. What a statement
-//! answers when nobody is in its way may not.
+//! everything after it may follow from it. Waits may differ, because locks are on what is stored. The answer of a
+//! statement that nothing blocks may not.
 //!
 //! Assumption: a statement that waited may have done part of its work before, in an order that depends on how its rows
-//! are found. So nothing is compared word for word from the first wait on.
+//! are found. So from the first wait on nothing is compared exactly.
 
 use anchorite_model::sql::{Dialect, StatementKind, Tokens};
 use anchorite_model::{Answer, ErrorClass, Event, Level, Outcome, Run};
@@ -37,20 +37,20 @@ const UNSTEADY: [&str; 20] = [
     "NEXTVAL",
 ];
 
-/// Where two runs part.
+/// Where two runs diverge.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Parting {
     /// Nowhere: the same answers, the same tables in the end.
     Nowhere,
-    /// In something that a wait, or a refusal because of others, may have brought about on one side.
+    /// In something that a wait, or a refusal because of others, may have caused on one side.
     AfterWaits(Vec<String>),
-    /// In an answer or in the final state, although everything before was the same and nobody had waited.
+    /// In an answer or in the final state, although everything before was the same and nothing had waited.
     Plainly(Vec<String>),
     /// In something that cannot be compared, and why not.
     Incomparable(String, Vec<String>),
 }
 
-/// Where `here` and `there`, two runs of the same statements, part.
+/// Where `here` and `there`, two runs of the same statements, diverge.
 pub(super) fn parting(here: &Run, there: &Run) -> Parting {
     let all = all_differences(here, there);
     if all.is_empty() {
@@ -87,7 +87,7 @@ fn all_differences(here: &Run, there: &Run) -> Vec<String> {
     differences(here, there, statements).iter().map(ToString::to_string).collect()
 }
 
-/// How one event of a run compares with the event at its place in the other.
+/// How one event of a run compares with the corresponding event of the other.
 enum Step {
     Same,
     Parts,
@@ -114,7 +114,7 @@ fn step(one: &Event, other: &Event) -> Step {
     }
 }
 
-/// Whether two answers say the same, whatever the order of their rows.
+/// Whether two answers are equal, whatever the order of their rows.
 fn is_same(one: &Answer, other: &Answer) -> bool {
     one.affected == other.affected
         && one.results.iter().map(sorted).eq(other.results.iter().map(sorted))
@@ -126,8 +126,8 @@ fn is_of_others(class: ErrorClass) -> bool {
 }
 
 /// Whether this is a read of a session that has written before, at a level with one snapshot for the transaction. Where
-/// writes see later versions than that, a transaction that writes to a row and one that finds nothing to change there
-/// see different things afterwards.
+/// writes see later versions than that, a transaction that changes a row and one that finds nothing to change there see
+/// different data afterwards.
 fn is_read_after_own_writes(run: &Run, event: &Event) -> bool {
     if level_of(run).is_some_and(|level| level <= Level::ReadCommitted) {
         return false;

@@ -1,19 +1,19 @@
-//! Twin schemas: the same case on tables that are stored otherwise.
+//! Twin schemas: the same case on tables that are stored differently.
 //!
-//! Idea: an index, a partition or the place of the rows (heap or clustered) changes how a statement finds its rows,
-//! never which rows these are. So a twin has the same tables, rows, sessions and schedule, and one of these things less
-//! or more.
+//! Idea: an index, a partition or the storage of the rows (heap or clustered) changes how a statement finds its rows,
+//! never which rows these are. So a twin has the same tables, rows, sessions and schedule, but one of these things more
+//! or less.
 //!
-//! Assumption: nothing in the schedule speaks of indexes or partitions; a case with DDL in its schedule has no twins.
+//! Assumption: nothing in the schedule refers to indexes or partitions; a case with DDL in its schedule has no twins.
 //! Blind spot: what all twins share. Unique keys stay, because they decide which rows there may be.
 
 use anchorite_model::sql::{Dialect, StatementKind, Token, TokenKind, Tokens};
 use anchorite_model::{Case, Statement};
 
-/// A case has this many twins at most.
+/// The most twins of a case.
 const TWINS_MAX: usize = 4;
 
-/// The name of an index that a twin has more.
+/// The name of the additional index of a twin.
 const ADDED: &str = "anchorite_twin";
 
 /// The same case on other tables.
@@ -25,8 +25,8 @@ pub(super) struct Twin {
     pub case: Case,
 }
 
-/// The twins of a case: without each of its indexes, without partitions, stored otherwise; where there is no index,
-/// with one.
+/// The twins of a case: without each of its indexes, without partitions, stored differently; if there is no index, with
+/// one.
 pub(super) fn twins(case: &Case, dialect: Dialect) -> Vec<Twin> {
     let is_ddl = |sql: &str| StatementKind::of(sql) == StatementKind::Ddl;
     if case.steps.iter().any(|step| is_ddl(&step.statement.sql)) {
@@ -57,9 +57,9 @@ pub(super) fn twins(case: &Case, dialect: Dialect) -> Vec<Twin> {
 /// What a statement of the set-up creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Created {
-    /// A table that is no partition of another one.
+    /// A table that is not a partition of another.
     Table,
-    /// An index that allows several rows of one key.
+    /// An index that allows several rows per key.
     Index,
 }
 
@@ -88,7 +88,7 @@ fn with_setup(case: &Case, change: &str, edit: impl FnOnce(&mut Vec<Statement>))
     Twin { change: change.to_owned(), case }
 }
 
-/// Without each index that stands among the columns of a table.
+/// Without each index that is declared among the columns of a table.
 fn without_inline_indexes(case: &Case, at: usize, tokens: &[Token<'_>]) -> Vec<Twin> {
     let sql = &case.setup[at].sql;
     let elements = elements(tokens);
@@ -100,7 +100,7 @@ fn without_inline_indexes(case: &Case, at: usize, tokens: &[Token<'_>]) -> Vec<T
         .enumerate()
         .filter(|(place, element)| *place > 0 && is_index(element))
         .map(|(place, element)| {
-            // The comma before it goes along.
+            // The comma before it is removed too.
             let from = elements[place - 1].last().map_or(0, Token::end);
             let to = element.last().map_or(from, Token::end);
             let text = [&sql[..from], &sql[to..]].concat();
@@ -109,7 +109,7 @@ fn without_inline_indexes(case: &Case, at: usize, tokens: &[Token<'_>]) -> Vec<T
         .collect()
 }
 
-/// What stands between the commas of the first parentheses.
+/// The comma-separated items of the first parentheses.
 fn elements<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     let Some(open) = tokens.iter().position(|token| token.is_symbol("(")) else {
         return Vec::new();
@@ -181,7 +181,7 @@ fn stored_otherwise(case: &Case, at: usize, tokens: &[Token<'_>]) -> Option<Twin
         && without.is_word("WITHOUT")
         && rowid.is_word("ROWID")
     {
-        // A key of a table with row numbers may be NULL, or be given by the server instead.
+        // A key of a table with row numbers may be NULL, or be assigned by the server.
         let says_null = |sql: &str| sql.to_ascii_uppercase().contains("NULL");
         let steps = case.steps.iter().map(|step| &step.statement.sql);
         let fills = case.setup.iter().map(|statement| &statement.sql);
@@ -211,7 +211,7 @@ fn with_index(case: &Case, dialect: Dialect) -> Option<Twin> {
     Some(with_setup(case, &change, |setup| setup.insert(at + 1, Statement { sql, line: 0 })))
 }
 
-/// The name of a column with whole numbers that is no key.
+/// The name of an integer column that is not a key.
 fn indexable<'a>(element: &[Token<'a>]) -> Option<&'a str> {
     let [name, kind, ..] = element else { return None };
     let is_name = matches!(name.kind, TokenKind::Word | TokenKind::QuotedName);

@@ -1,15 +1,14 @@
 //! The final-state oracle.
 //!
-//! Idea: the committed transactions, performed one after the other, must end with the tables that the run
-//! ended with, with the same success or failure of every write and the same affected counts: once as
-//! transactions and once as single statements. At serializable the reads must be the same too.
+//! Idea: the committed transactions, executed one after the other, must end with the tables that the run ended with,
+//! with the same success or failure of every write and the same affected counts: once as transactions and once as
+//! single statements. At serializable the reads must also be the same.
 //!
-//! Source: WriteCheck (VLDB 2025): write-specific serializability, tx-WSS and stmt-WSS. It takes the order
-//! of the commits for the serial order; that is right only where every row and gap that a write looks at stays
-//! locked. Elsewhere any order may explain the run that keeps what was finished before something else
-//! began, and where none does, the documented mechanism may ([`mechanism`]). So there are four verdicts:
-//! an order explains it (pass), a documented exception does (allowed), nothing does (violation), or the
-//! run has something in it that is not followed (undecided).
+//! Source: WriteCheck (VLDB 2025): write-specific serializability, tx-WSS and stmt-WSS. It takes commit order for the
+//! serial order; that is correct only where every row and gap that a write examines stays locked. Elsewhere any order
+//! in which what finished before something else began also comes first may explain the run, and where none does, the
+//! documented mechanism may ([`mechanism`]). So there are four verdicts: an order explains it (pass), a documented
+//! exception does (allowed), nothing does (violation), or the run contains something that is not followed (undecided).
 //!
 //! Assumption: a write depends on nothing but the database (no variables, no clock, no random numbers).
 //! Blind spot: reads below serializable; deviations that an order happens to explain.
@@ -27,11 +26,11 @@ use crate::evidence::transactions::{Performed, Transaction};
 use crate::laboratory::Laboratory;
 use mechanism::Explanation;
 
-/// What a violation is called: no serial order of the transactions gives the writes.
+/// The name of a violation: no serial order of the transactions gives the writes.
 pub const TRANSACTIONS: &str = "write-serializability (tx-WSS)";
-/// … the same statements outside of transactions give another result.
+/// … the same statements outside transactions give another result.
 pub const STATEMENTS: &str = "statement-serializability (stmt-WSS)";
-/// … only the reads differ, at a level that promises them too.
+/// … only the reads differ, at a level that also makes promises about them.
 pub const READS: &str = "serializability of reads";
 /// The oracle.
 pub struct FinalState;
@@ -60,8 +59,8 @@ impl Oracle for FinalState {
         Ok(Judgement { expected, ..Judgement::new(self.name(), verdict) })
     }
 
-    /// Reads are compared only where the level promises them to be serializable. A lock that is not taken shows only
-    /// if somebody else comes along.
+    /// Reads are compared only where the level promises them to be serializable. A lock that is not taken shows only if
+    /// another session wants it.
     fn sees(&self) -> &'static [Sees] {
         const WRITES: Sees = Sees {
             sabotages: &[
@@ -141,9 +140,9 @@ impl Examination<'_, '_> {
         Ok((verdict, expected))
     }
 
-    /// Allowed, if a serial order explains the run as soon as those are judged leniently whom a documented exception
-    /// is about: locking queries outside of transactions, whose subqueries need not read what they themselves read,
-    /// and INSERTs that keep no lock on a key that was free.
+    /// Allowed, if a serial order explains the run once those covered by a documented exception are judged leniently:
+    /// locking queries outside transactions, whose subqueries need not read what they themselves read, and INSERTs that
+    /// keep no lock on a key that was free.
     fn lenient(
         &self,
         only_reads: bool,
@@ -215,7 +214,7 @@ impl Examination<'_, '_> {
     }
 }
 
-/// Whether an INSERT of it may find one key taken after it found another one free.
+/// Whether one of its INSERTs may find one key taken after it found another one free.
 fn has_upsert(transaction: &Transaction<'_>, dialect: Dialect) -> bool {
     transaction.statements.iter().any(|statement| {
         let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);

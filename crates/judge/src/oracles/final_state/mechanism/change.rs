@@ -14,7 +14,7 @@ use anchorite_sql::WriteShape;
 /// More rows than this that may be treated either way by one statement are not followed.
 const MOST_CHOICES: usize = 6;
 
-/// What may become of one row.
+/// The possible outcomes for one row.
 enum Treatment {
     Left,
     Deviating(Deviation),
@@ -76,7 +76,7 @@ impl<'r> Simulation<'_, 'r> {
         Ok(Ok(Branches { next, certain }))
     }
 
-    /// What may become of one row under one statement.
+    /// The possible outcomes for one row under one statement.
     fn treatments(
         &self,
         situation: &Situation<'_, 'r>,
@@ -93,9 +93,9 @@ impl<'r> Simulation<'_, 'r> {
             }
         }
         let changed_since = versions.len() > 1;
-        // PostgreSQL judges such a row again together with the rows of other tables that it was joined with
-        // before (src/backend/executor/README, EvalPlanQual): what a NOT EXISTS did not find, it does not
-        // look for again. Whether a query became a join is the optimizer's affair.
+        // PostgreSQL checks such a row again together with the rows of other tables that it was joined with before
+        // (src/backend/executor/README, EvalPlanQual): what a NOT EXISTS did not find, it does not look for again.
+        // Whether a query became a join is up to the optimizer.
         let judged_again =
             sees == WriteView::StatementSnapshot && changed_since && effects[0].is_some();
         if judged_again && situation.shape.has_subquery {
@@ -202,9 +202,9 @@ struct Effects {
     changed_since: bool,
     /// How it came to that, by the latest version.
     deviation: Deviation,
-    /// A version matches that somebody else has not committed: how it came to that.
+    /// A version that another transaction has not committed matches: how that came about.
     held: Option<Deviation>,
-    /// One that somebody else has not committed does not match.
+    /// A version that another transaction has not committed does not match.
     held_otherwise: bool,
 }
 
@@ -213,7 +213,7 @@ impl Effects {
         let Self { effects, views, changed_since, .. } = self;
         let is_first = effects[0].is_some();
         let last = effects.iter().rev().take(views).find_map(Clone::clone);
-        // What a query inside the statement finds at its end is as good a reason to leave the row alone as any.
+        // What a query inside the statement finds at its end is an equally good reason to leave the row unchanged.
         let matches_at_end = effects.last().is_some_and(Option::is_some);
         let left = || match (matches_at_end, changed_since || views > 1) {
             (true, true) => Treatment::Deviating(self.deviation),
@@ -234,7 +234,7 @@ impl Effects {
             (WriteView::StatementSnapshot, Some(effect)) if is_first => {
                 vec![Treatment::Changed(effect)]
             }
-            // A row that was changed since the snapshot cannot be written: only an error is right.
+            // A row that was changed since the snapshot cannot be written: only an error is correct.
             (WriteView::TransactionSnapshot, _) if is_first && changed_since => Vec::new(),
             (WriteView::TransactionSnapshot, Some(effect)) if is_first => {
                 vec![Treatment::Changed(effect)]
@@ -263,7 +263,7 @@ fn combinations(
                 match choice {
                     Treatment::Left => extended.push((state, left, *count)),
                     Treatment::Deviating(kind) => {
-                        // A row that nobody has committed yet is known by what was inserted.
+                        // A row that is not committed yet is identified by what was inserted.
                         let inserted = || row.versions.last()?.values.as_ref();
                         let values = row.visible(writer, statement.end).or_else(inserted);
                         let row = values.map_or_else(String::new, |values| tuple(values));

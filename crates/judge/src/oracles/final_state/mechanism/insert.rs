@@ -1,5 +1,5 @@
-//! What an INSERT or REPLACE may have done. It is carried out on everything that it can see: keys are always
-//! checked against the latest versions, while a query inside may have read earlier ones.
+//! What an INSERT or REPLACE may have done. It is executed on everything that it can see: keys are always checked
+//! against the latest versions, while a query inside may have read earlier ones.
 
 use anchorite_claims::{Deviation, WriteView, WriteWord};
 use anchorite_model::Value;
@@ -66,8 +66,8 @@ impl<'r> Simulation<'_, 'r> {
         Ok(Ok(branches))
     }
 
-    /// The contents that the statement may have worked on, the latest first; `None` where it checks keys
-    /// and reads in one table that has changed meanwhile.
+    /// The contents that the statement may have worked on, latest first; `None` if it checks keys and reads in one
+    /// table that has changed meanwhile.
     fn sights(
         &self,
         state: &State,
@@ -119,7 +119,7 @@ fn exchanged(mut old: Vec<Vec<Value>>, new: &[Vec<Value>]) -> (Vec<Vec<Value>>, 
     (old, added)
 }
 
-/// What became of a table.
+/// The changes to a table.
 struct Change {
     table: usize,
     gone: Vec<Vec<Value>>,
@@ -129,7 +129,7 @@ struct Change {
 }
 
 impl Change {
-    /// The state after it; `None` where it would change what somebody else has not committed yet.
+    /// The state after it; `None` if it would change what another transaction has not committed yet.
     fn apply(
         mut self,
         state: &State,

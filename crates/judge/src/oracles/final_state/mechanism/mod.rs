@@ -1,4 +1,4 @@
-//! What the documented mechanism makes of a run that no serial order explains, row by row.
+//! Whether the documented mechanism explains, row by row, a run that no serial order explains.
 //!
 //! Idea: below serializable a write may see some rows as they were before another transaction and some as
 //! they are after it, and the vendors document how. So the run is followed once more, statement by
@@ -6,20 +6,20 @@
 //! could see, the versions that it could see while it ran are known:
 //!
 //! * it matches all of them: the write must change the row, whatever the timing;
-//! * it matches none of them: the write must leave it alone;
-//! * it matches some: either may happen, and leaving it alone is a *deviation* that needs a documented
-//!   exception (`semi-consistent-read`, `no-gap-locks`, …).
+//! * it matches none of them: the write must leave it unchanged;
+//! * it matches some: either may happen, and leaving it unchanged is a *deviation* that needs a documented exception
+//!   (`semi-consistent-read`, `no-gap-locks`, …).
 //!
 //! A new version is always made from the latest one, because the row is locked by then. If some choice
 //! gives the affected counts and the final state that were observed, the deviations in it are the
 //! explanation; if none does, the run is wrong. So an exception excuses only what it is about.
 //!
-//! Source: Troc's views, reduced to writes; the must/may rule is ours. What a statement does with a row is
-//! asked of the DBMS itself, by running the statement on a table with just that row.
+//! Source: Troc's views, reduced to writes; the must/may rule is ours. The DBMS itself is asked what a statement does
+//! with a row, by running the statement on a table with just that row.
 //!
-//! Assumption: a write's effect on a row depends on that row and, through subqueries, on other tables.
-//! Blind spot: subqueries on the written table itself, several written tables, cascades, DDL in the
-//! schedule: there it says that it cannot tell.
+//! Assumption: a write's effect on a row depends on that row and, through subqueries, on other tables. Blind spot:
+//! subqueries on the written table itself, several written tables, cascades, DDL in the schedule: there it is
+//! undecided.
 
 mod change;
 mod insert;
@@ -50,7 +50,7 @@ use simulate::{Course, Simulation};
 
 /// What the mechanism says.
 pub enum Explanation<'c> {
-    /// It gives just what was observed.
+    /// It gives exactly what was observed.
     Documented {
         /// The exception that is needed.
         exception: &'c Exception,
@@ -59,7 +59,7 @@ pub enum Explanation<'c> {
     },
     /// It cannot give what was observed.
     Impossible(Vec<String>),
-    /// The run has something in it that is not followed.
+    /// The run contains something that is not followed.
     CannotTell(String),
 }
 
@@ -102,7 +102,7 @@ pub fn explain<'a, 'c>(
     })
 }
 
-/// Where a write may judge rows by uncommitted versions: whether there were some that are not followed.
+/// If a write may check rows by uncommitted versions: whether there were some that are not followed.
 fn unseen_versions(
     run: &Run,
     transactions: &[Transaction<'_>],
@@ -118,8 +118,7 @@ fn unseen_versions(
         && (transactions.iter().any(is_undone) || run.events.iter().any(is_blocked))
 }
 
-/// Where queries inside writes may read what is not committed, and there are such queries: what they read is
-/// not known.
+/// If queries inside writes may read uncommitted data, and there are such queries, what they read is not known.
 fn dirty_query(
     run: &Run,
     committed: &[&Transaction<'_>],
@@ -162,8 +161,8 @@ fn conclude<'c>(
     Explanation::Impossible(because)
 }
 
-/// The exception for every deviation of a course; without any, that another transaction committed between
-/// two statements is what no serial order gives.
+/// The exception for every deviation of a course; if there are no deviations, the cause is that another transaction
+/// committed between two statements, which no serial order gives.
 fn excuse<'c>(
     run: &Run,
     course: &Course,
@@ -191,8 +190,8 @@ pub(super) fn exception_sentence(exception: &Exception) -> String {
     format!("documented as {}: {} ({})", exception.name, exception.says, exception.url)
 }
 
-/// Whether two statements were answered because of one submission, beside a COMMIT or ROLLBACK that set
-/// somebody free. Then the order of the answers does not tell which of them did its work first.
+/// Whether two statements were answered because of one submission, in addition to a COMMIT or ROLLBACK that released
+/// them. Then the order of the answers does not show which of them did its work first.
 fn released_together(run: &Run) -> bool {
     let submissions = Submissions::of(run);
     let did_work = |event: &Event| match event.outcome {

@@ -1,5 +1,4 @@
-//! Follows the statements of a run through the versions of the rows, along every course that the
-//! mechanism admits.
+//! Follows the statements of a run through the versions of the rows, along every course that the mechanism permits.
 
 use anchorite_claims::{Deviation, DocumentedWrites, WriteView, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
@@ -13,10 +12,10 @@ use crate::evidence::words::{abridged, spelled};
 use crate::laboratory::Laboratory;
 use anchorite_sql::write_shape;
 
-/// More courses than this are not followed.
+/// The most courses that are followed.
 const MOST_COURSES: usize = 64;
 
-/// A row that a write left alone although its latest version matches.
+/// A row that a write left unchanged although its latest version matches.
 #[derive(Debug, Clone)]
 pub struct LeftAlone {
     /// The statement's number.
@@ -32,9 +31,9 @@ pub struct LeftAlone {
 /// One way in which everything may have happened.
 #[derive(Debug, Clone)]
 pub struct Course {
-    /// The rows that were left alone on the way.
+    /// The rows that were left unchanged along the way.
     pub deviations: Vec<LeftAlone>,
-    /// Why it does not arrive where the run did; `None` = it does.
+    /// Why it does not end as the run did; `None` = it does.
     pub failure: Option<String>,
 }
 
@@ -172,14 +171,14 @@ impl<'a, 'r> Simulation<'a, 'r> {
 /// Where a statement may lead.
 #[derive(Default)]
 pub(super) struct Branches {
-    /// The states, with the rows that were left alone on the way there.
+    /// The states, with the rows that were left unchanged on the way there.
     pub(super) next: Vec<(State, Vec<LeftAlone>)>,
-    /// The rows that it must change in every case, spelled out.
+    /// The rows that it must change in any case, spelled out.
     pub(super) certain: Vec<String>,
 }
 
 impl Branches {
-    /// Why no way leads on.
+    /// Why there is no next state.
     fn failure(&self, statement: &Performed<'_>) -> String {
         let affected = statement.reply.ok().and_then(|answer| answer.affected).unwrap_or(0);
         let did = format!("step {} ({}) affected {affected}", statement.n, abridged(statement.sql));

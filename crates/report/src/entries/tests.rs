@@ -27,8 +27,8 @@ fn a_statement_stands_where_it_was_sent() {
         ..anchorite_model::Case::default()
     };
     let run = run_of(case, events);
-    let scenes = tell(&run, None);
-    let told: Vec<_> = scenes.iter().map(|scene| (scene.n, scene.sql.is_some())).collect();
+    let entries = describe(&run, None);
+    let told: Vec<_> = entries.iter().map(|entry| (entry.n, entry.sql.is_some())).collect();
     assert_eq!(told, [(1, true), (2, true), (1, false), (2, false), (3, true)]);
 }
 
@@ -58,18 +58,18 @@ fn a_queued_statement_stands_in_its_turn_and_where_it_was_sent() {
     Event::number(&mut events);
     let run = run_of(anchorite_model::Case::default(), events);
     let blame = Blame { n: 3, said: "affected 2 instead of 0".to_owned() };
-    let scenes = tell(&run, Some(&blame));
-    let told: Vec<_> = scenes.iter().map(|scene| (scene.n, scene.sql.is_some())).collect();
+    let entries = describe(&run, Some(&blame));
+    let told: Vec<_> = entries.iter().map(|entry| (entry.n, entry.sql.is_some())).collect();
     let turn = [(1, true), (2, true), (3, true), (4, true), (5, true)];
     assert_eq!(told, [&turn[..], &[(2, false), (3, false), (4, false)]].concat());
-    let queued = |n| Item::Remark(Tone::Aside, format!("queued behind {n}"));
-    assert_eq!((scenes[2].part, &scenes[2].items), (Part::Queued, &vec![queued(2)]));
-    assert_eq!(scenes[3].part, Part::Queued);
+    let queued = |n| Item::Remark(Tone::Progress, format!("queued behind {n}"));
+    assert_eq!((entries[2].kind, &entries[2].items), (EntryKind::Queued, &vec![queued(2)]));
+    assert_eq!(entries[3].kind, EntryKind::Queued);
     let remark = |tone, text: &str| Item::Remark(tone, text.to_owned());
     let sent =
         [remark(Tone::Wrong, "sent: 2 rows affected"), remark(Tone::Wrong, "wrong: 0 expected")];
-    assert_eq!((scenes[6].guilty, &scenes[6].items[..]), (true, &sent[..]));
-    assert_eq!(scenes[7].items, [remark(Tone::Aside, "skipped: gone")]);
+    assert_eq!((entries[6].is_wrong, &entries[6].items[..]), (true, &sent[..]));
+    assert_eq!(entries[7].items, [remark(Tone::Progress, "skipped: gone")]);
 }
 
 fn run_of(case: anchorite_model::Case, events: Vec<Event>) -> Run {

@@ -32,8 +32,8 @@ pub(crate) enum Tone {
     Failed,
     /// This answer is the wrong one.
     Wrong,
-    /// The statement was not sent, or not yet.
-    Aside,
+    /// The statement was queued, sent or skipped.
+    Progress,
     /// The server's own words.
     Quote,
 }
@@ -47,9 +47,9 @@ pub(crate) enum Item<'a> {
     Rows(&'a Rows),
 }
 
-/// What a scene is about.
+/// What a entry is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part<'a> {
+pub(crate) enum EntryKind<'a> {
     /// It was due while its session waited.
     Queued,
     /// It was sent; the result follows later.
@@ -57,16 +57,16 @@ pub(crate) enum Part<'a> {
     /// Something happened to it.
     Event(&'a Event),
     /// It is not part of the schedule.
-    Aside,
+    Unscheduled,
 }
 
 /// One event, or the queueing or sending that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct Entry<'a> {
     /// What it is about.
-    pub part: Part<'a>,
+    pub kind: EntryKind<'a>,
     /// Whether its answer is to blame.
-    pub guilty: bool,
+    pub is_wrong: bool,
     /// The statement's number.
     pub n: usize,
     /// Its session.
@@ -77,31 +77,31 @@ pub(crate) struct Scene<'a> {
     pub items: Vec<Item<'a>>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Entry<'a> {
     /// The event, where it is one.
     pub const fn event(&self) -> Option<&'a Event> {
-        match self.part {
-            Part::Event(event) => Some(event),
-            Part::Queued | Part::Sent | Part::Aside => None,
+        match self.kind {
+            EntryKind::Event(event) => Some(event),
+            EntryKind::Queued | EntryKind::Sent | EntryKind::Unscheduled => None,
         }
     }
 
     fn before_the_event(
         event: &'a Event,
-        part: Part<'a>,
+        kind: EntryKind<'a>,
         sql: Option<&'a str>,
         said: String,
     ) -> Self {
-        let items = vec![Item::Remark(Tone::Aside, said)];
-        Self { part, guilty: false, n: event.n, session: event.session, sql, items }
+        let items = vec![Item::Remark(Tone::Progress, said)];
+        Self { kind, is_wrong: false, n: event.n, session: event.session, sql, items }
     }
 }
 
 /// Describes the whole run; the answer that is to blame is marked.
-pub(crate) fn tell<'a>(run: &'a Run, blame: Option<&Blame>) -> Vec<Scene<'a>> {
+pub(crate) fn describe<'a>(run: &'a Run, blame: Option<&Blame>) -> Vec<Entry<'a>> {
     let mut told = BTreeSet::new();
     let mut waiting = BTreeSet::new();
-    let mut scenes: Vec<Scene<'_>> = Vec::with_capacity(run.events.len());
+    let mut entries: Vec<Entry<'_>> = Vec::with_capacity(run.events.len());
     for (i, event) in run.events.iter().enumerate() {
         let mut sql = told.insert(event.n).then_some(event.sql.as_str());
         let waited = waiting.contains(&event.n);
@@ -109,51 +109,60 @@ pub(crate) fn tell<'a>(run: &'a Run, blame: Option<&Blame>) -> Vec<Scene<'a>> {
         if sql.is_some() {
             let queued = queued_behind(&run.events[..i], event);
             if let Some(other) = queued {
-                let at = scenes.iter().position(|scene| scene.sql.is_some() && scene.n > event.n);
+                let at = entries.iter().position(|entry| entry.sql.is_some() && entry.n > event.n);
                 let said = format!("queued behind {other}");
-                let scene = Scene::before_the_event(event, Part::Queued, sql.take(), said);
-                scenes.insert(at.unwrap_or(scenes.len()), scene);
+                let entry = Entry::before_the_event(event, EntryKind::Queued, sql.take(), said);
+                entries.insert(at.unwrap_or(entries.len()), entry);
             }
-            if let Some(at) = scenes.iter().position(|scene| is_after(scene, event)) {
+            if let Some(at) = entries.iter().position(|entry| is_after(entry, event)) {
                 let said = "sent".to_owned();
-                scenes.insert(at, Scene::before_the_event(event, Part::Sent, sql.take(), said));
+                entries
+                    .insert(at, Entry::before_the_event(event, EntryKind::Sent, sql.take(), said));
             } else if queued.is_some() && event.sent.is_some() {
-                items.push(Item::Remark(Tone::Aside, "sent".to_owned()));
+                items.push(Item::Remark(Tone::Progress, "sent".to_owned()));
             }
         }
         outcome_items(run, event, waited, &mut items);
-        if let [Item::Remark(Tone::Aside, sent), Item::Remark(Tone::Answer, short)] = &items[..] {
+        if let [Item::Remark(Tone::Progress, sent), Item::Remark(Tone::Answer, short)] = &items[..]
+        {
             items = vec![Item::Remark(Tone::Answer, format!("{sent}: {short}"))];
         }
         if matches!(event.outcome, Outcome::Blocked { .. }) {
             waiting.insert(event.n);
         }
         let (n, session) = (event.n, event.session);
-        scenes.push(Scene { part: Part::Event(event), guilty: false, n, session, sql, items });
+        entries.push(Entry {
+            kind: EntryKind::Event(event),
+            is_wrong: false,
+            n,
+            session,
+            sql,
+            items,
+        });
     }
     if let Some(blame) = blame {
-        accuse(&mut scenes, blame);
+        accuse(&mut entries, blame);
     }
-    scenes
+    entries
 }
 
 /// Marks the answer that is to blame.
-fn accuse(scenes: &mut [Scene<'_>], blame: &Blame) {
+fn accuse(entries: &mut [Entry<'_>], blame: &Blame) {
     let is_answer =
-        |scene: &&mut Scene<'_>| scene.n == blame.n && scene.event().is_some_and(Event::is_answer);
-    let Some(scene) = scenes.iter_mut().rev().find(is_answer) else { return };
-    scene.guilty = true;
-    for item in &mut scene.items {
+        |entry: &&mut Entry<'_>| entry.n == blame.n && entry.event().is_some_and(Event::is_answer);
+    let Some(entry) = entries.iter_mut().rev().find(is_answer) else { return };
+    entry.is_wrong = true;
+    for item in &mut entry.items {
         if let Item::Remark(tone @ (Tone::Answer | Tone::Resumed | Tone::Failed), _) = item {
             *tone = Tone::Wrong;
         }
     }
-    scene.items.push(Item::Remark(Tone::Wrong, blame.told()));
+    entry.items.push(Item::Remark(Tone::Wrong, blame.told()));
 }
 
-/// Whether the scene happened after the event's statement was sent.
-fn is_after(scene: &Scene<'_>, event: &Event) -> bool {
-    let answered = scene.event().and_then(|other| other.answered);
+/// Whether the entry happened after the event's statement was sent.
+fn is_after(entry: &Entry<'_>, event: &Event) -> bool {
+    let answered = entry.event().and_then(|other| other.answered);
     event.sent.is_some_and(|sent| answered.is_some_and(|answered| answered > sent))
 }
 
@@ -178,7 +187,7 @@ fn outcome_items<'a>(run: &Run, event: &'a Event, waited: bool, items: &mut Vec<
         }
         Outcome::Error(error) => error_items(error, waited, items),
         Outcome::Skipped { reason } => {
-            items.push(Item::Remark(Tone::Aside, format!("skipped: {reason}")));
+            items.push(Item::Remark(Tone::Progress, format!("skipped: {reason}")));
         }
     }
 }
