@@ -15,6 +15,11 @@ pub fn add(files: &[PathBuf]) -> anyhow::Result<()> {
             .map_err(|error| BadInput(format!("cannot read {shown}: {error}")))?;
         let product =
             Product::add(&shown.to_string(), &text).map_err(|error| BadInput(error.to_string()))?;
+        if product.descriptor().is_embedded() {
+            let reason =
+                "an engine in this process cannot be added: expected the driver of a server";
+            return Err(BadInput(format!("{shown}: {reason}")).into());
+        }
         if let Some(problem) = unknown_feature(product) {
             return Err(BadInput(format!("{shown}: {problem}")).into());
         }

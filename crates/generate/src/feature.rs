@@ -163,16 +163,9 @@ impl Feature {
 
 /// A name in the product's descriptor that is no option of the grammar, with what was probably meant.
 pub fn unknown_feature(product: Product) -> Option<String> {
-    let is_known = |name: &str| FEATURES.iter().any(|feature| feature.name == name);
-    let mut unknown: Vec<&str> = product
-        .descriptor()
-        .features
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !is_known(name))
-        .collect();
-    unknown.sort_unstable();
-    let name = unknown.first()?;
+    let descriptor = product.descriptor();
+    let is_unknown = |name: &&String| FEATURES.iter().all(|feature| feature.name != name.as_str());
+    let name = descriptor.features.union(&descriptor.avoid).filter(is_unknown).min()?;
     let hint = did_you_mean(name, FEATURES.iter().map(|feature| feature.name));
     Some(format!("unknown feature '{name}'{hint}"))
 }

@@ -111,7 +111,7 @@ impl<'r> Grammar<'r> {
 
     /// Whether the target has this option.
     pub(crate) fn has(&self, feature: &str) -> bool {
-        self.support.has(feature)
+        self.support.has(feature) && !self.product.descriptor().avoid.contains(feature)
     }
 
     /// The weight if the target has this option, else zero.

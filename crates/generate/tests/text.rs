@@ -15,7 +15,7 @@ fn cases_are_the_same_in_every_release() {
                 format!("-- {}\n{case}", case.name)
             })
             .collect();
-        insta::assert_snapshot!(product.name(), texts.join("\n"));
+        insta::assert_snapshot!(product.file_name(), texts.join("\n"));
     }
 }
 

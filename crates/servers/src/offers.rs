@@ -47,7 +47,7 @@ pub fn offers() -> Result<Vec<Offer>, Error> {
                 offers.push(Offer { target, version, source, cached: cached.is_some() });
             }
         }
-        if engine.is_some() && catalog::server(product).container.is_some() {
+        if engine.is_some() && container::is_known(product) {
             let target = product.to_string();
             let source = Source::Container;
             offers.push(Offer { target, version: None, source, cached: false });

@@ -22,7 +22,10 @@ pub(crate) fn key(installation: &Installation) -> Option<String> {
     let Installation { product, version, source, .. } = installation;
     match source {
         Source::Binary | Source::Container => None,
-        _ => Some(format!("template-{product}-{version}-{source}-{GENERATION}")),
+        _ => {
+            let product = product.file_name();
+            Some(format!("template-{product}-{version}-{source}-{GENERATION}"))
+        }
     }
 }
 

@@ -49,11 +49,13 @@ impl QueryWatcher {
 /// The views in a query, for people: the names with a dot.
 fn views(query: &str) -> String {
     let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
-    let mut views: Vec<&str> = words
-        .filter(|word| word.to_lowercase().starts_with("information_schema."))
-        .filter_map(|word| word.split_once('.').map(|(_, view)| view))
-        .collect();
-    views.dedup();
+    let mut views: Vec<&str> = Vec::new();
+    for word in words.filter(|word| word.to_lowercase().starts_with("information_schema.")) {
+        let view = word.split_once('.').map_or(word, |(_, view)| view);
+        if !views.contains(&view) {
+            views.push(view);
+        }
+    }
     views.join(", ")
 }
 

@@ -129,7 +129,7 @@ impl Server {
     /// The statement with which a connection at repeatable read stops background work of the server, until its
     /// transaction ends.
     pub(super) fn stillness(&self) -> Option<&'static str> {
-        self.descriptor().session.stillness.as_deref()
+        self.descriptor().session.stillness.as_deref().filter(|sql| !sql.is_empty())
     }
 
     /// How to find out when deleted rows no longer have an effect; `None` if they never have one.

@@ -14,6 +14,9 @@ use super::sections::{
 use super::server::Server;
 use crate::sql::Dialect;
 
+/// The driver of the engine in this process.
+const EMBEDDED: &str = "sqlite";
+
 /// Everything that is known about a product.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -41,6 +44,8 @@ pub struct Descriptor {
     pub claims: Option<String>,
     /// The options of the generator's grammar that it is known to have.
     pub features: HashSet<String>,
+    /// Options that it accepts and that are not used all the same, because what they do there cannot be judged.
+    pub avoid: HashSet<String>,
     /// The variants of an embedded engine, as in `--on NAME:VARIANT`.
     pub variants: Vec<String>,
     /// What a URL leaves out, and how a server is recognised.
@@ -71,7 +76,7 @@ pub struct Descriptor {
     pub damage: Damage,
     /// What scripts for its developers look like.
     pub scripts: Scripts,
-    /// Where private servers come from, and how they start; `None` for an engine in this process.
+    /// Where private servers come from, and how they start; `None` where there are none.
     pub server: Option<Server>,
 
     /// The rules, indexed.
@@ -97,7 +102,7 @@ impl Descriptor {
     }
 
     /// Whether it runs inside this process.
-    pub const fn is_embedded(&self) -> bool {
-        self.server.is_none()
+    pub fn is_embedded(&self) -> bool {
+        self.driver == EMBEDDED
     }
 }

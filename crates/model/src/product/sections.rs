@@ -204,7 +204,7 @@ pub struct SessionText {
     pub kill: String,
     /// A query for the connection's own number, if the greeting does not contain it.
     pub id: Option<String>,
-    /// What keeps the server's background work from ending waits; see the driver.
+    /// What keeps the server's background work from ending waits; empty where nothing is needed.
     pub stillness: Option<String>,
     /// How to find out when deleted rows no longer have an effect: a name of the driver.
     pub purge: Option<String>,

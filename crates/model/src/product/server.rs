@@ -42,7 +42,8 @@ pub struct Server {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Container {
-    /// The image; `{version}` stands for the version or `latest`, `{tag}` for the same with a `v` before a number.
+    /// The image, empty where there is none; `{version}` stands for the version or `latest`, `{tag}` for the same with
+    /// a `v` before a number.
     pub image: String,
     /// The port inside.
     pub port: u16,

@@ -216,14 +216,23 @@ pub(crate) fn address_in(word: &str) -> (&str, &str, &str) {
 }
 
 /// What a script is, for its heading.
-pub(crate) const fn script_title(form: Form) -> &'static str {
+pub(crate) fn script_title(form: Form) -> String {
     match form {
-        Form::Sql => "SQL, one terminal per session",
-        Form::Mtr => "mtr test (MariaDB, MySQL)",
-        Form::Spec => "isolationtester spec (PostgreSQL)",
-        Form::Comments => "Script for `anchorite run`",
-        Form::Svg => "Picture",
+        Form::Sql => "SQL, one terminal per session".to_owned(),
+        Form::Mtr => format!("mtr test ({})", users_of(form)),
+        Form::Spec => format!("isolationtester spec ({})", users_of(form)),
+        Form::Comments => "Script for `anchorite run`".to_owned(),
+        Form::Svg => "Picture".to_owned(),
     }
+}
+
+/// The products whose own developers use a form.
+fn users_of(form: Form) -> String {
+    let is_one = |product: &Product| {
+        product.descriptor().like.is_none() && Form::native_to(*product) == Some(form)
+    };
+    let users = Product::all().into_iter().filter(is_one);
+    users.map(Product::title).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

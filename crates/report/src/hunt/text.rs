@@ -3,7 +3,7 @@
 //! Idea: a user who runs the first command of the README should understand what was done, what was found, where it is
 //! and what to try next; the last line is the seed, so that it is never lost.
 
-use anchorite_model::{FindingLine, HuntSummary, Level};
+use anchorite_model::{FindingLine, HuntSummary, Level, Product};
 
 use super::{Found, capital, many, place_told, seen_by, told_in_sentences};
 use crate::TextOptions;
@@ -11,6 +11,17 @@ use crate::escape::visible;
 use crate::finding::{anomaly_told, product_told, target_argument};
 use crate::page::{INDENT, Page, paint, prose, section};
 use crate::style::{Ink, Line};
+
+/// A server of each dialect, the first that is listed.
+fn servers_to_try() -> Vec<Product> {
+    let mut servers: Vec<Product> = Vec::new();
+    for product in Product::all().into_iter().filter(|one| !one.descriptor().is_embedded()) {
+        if servers.iter().all(|server| server.dialect() != product.dialect()) {
+            servers.push(product);
+        }
+    }
+    servers
+}
 
 /// The summary as text.
 pub fn text(summary: &HuntSummary, options: &TextOptions) -> String {
@@ -111,8 +122,9 @@ fn next(summary: &HuntSummary, out: &mut Vec<Line>) {
     let embedded =
         summary.places.iter().all(|place| place.target.product.descriptor().is_embedded());
     if embedded {
-        ideas.push(("anchorite hunt --on mariadb".to_owned(), "a private server, started for you"));
-        ideas.push(("anchorite hunt --on postgres".to_owned(), "another one"));
+        let words = ["a private server, started for you", "another one"];
+        let servers = servers_to_try().into_iter().zip(words);
+        ideas.extend(servers.map(|(name, why)| (format!("anchorite hunt --on {name}"), why)));
     }
     let on = match summary.places.first() {
         Some(place) if !embedded => format!(" --on {}", target_argument(&place.on, &place.target)),

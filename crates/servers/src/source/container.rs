@@ -69,15 +69,23 @@ pub(crate) fn engine() -> Option<PathBuf> {
 
 /// The image that was asked for, if there is an engine. Whether the image exists shows when it is fetched.
 pub(crate) fn find(product: Product, asked: Option<&str>) -> Option<Installation> {
-    let version = asked.unwrap_or("latest");
+    let version = asked.unwrap_or(LATEST);
     let image = image(product, version)?;
     let runs = Runs::Image { engine: engine()?, image };
     Some(Installation { product, version: version.to_owned(), source: Source::Container, runs })
 }
 
+/// The tag of the newest image.
+const LATEST: &str = "latest";
+
+/// Whether there is an image of the product.
+pub(crate) fn is_known(product: Product) -> bool {
+    image(product, LATEST).is_some()
+}
+
 fn image(product: Product, version: &str) -> Option<String> {
-    let tag = if version == "latest" { version.to_owned() } else { format!("v{version}") };
-    let container = catalog::server(product).container.as_ref()?;
+    let tag = if version == LATEST { version.to_owned() } else { format!("v{version}") };
+    let container = catalog::server(product).container.as_ref().filter(|c| !c.image.is_empty())?;
     Some(container.image.replace("{version}", version).replace("{tag}", &tag))
 }
 
