@@ -35,13 +35,14 @@ use crate::writes::{ExceptionText, WritesText};
 use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Setting, Subject, Version};
 
 /// The files that are built into the program.
-pub(crate) const BUILT_IN: [(&str, &str); 6] = [
+pub(crate) const BUILT_IN: [(&str, &str); 7] = [
     ("claims/sqlite.toml", include_str!("../../../claims/sqlite.toml")),
     ("claims/mariadb.toml", include_str!("../../../claims/mariadb.toml")),
     ("claims/mysql.toml", include_str!("../../../claims/mysql.toml")),
     ("claims/postgres.toml", include_str!("../../../claims/postgres.toml")),
     ("claims/tidb.toml", include_str!("../../../claims/tidb.toml")),
     ("claims/cockroach.toml", include_str!("../../../claims/cockroach.toml")),
+    ("claims/mariadb-rocksdb.toml", include_str!("../../../claims/mariadb-rocksdb.toml")),
 ];
 
 #[derive(Deserialize)]

@@ -102,6 +102,9 @@ mod tests {
         let table = [
             ("mariadb", Product::named("mariadb"), None),
             ("mariadb@10.11", Product::named("mariadb"), Some("10.11")),
+            ("mariadb:rocksdb", Product::named("mariadb:rocksdb"), None),
+            ("mariadb:rocksdb@10.11", Product::named("mariadb:rocksdb"), Some("10.11")),
+            ("mariadb@10.11:rocksdb", Product::named("mariadb:rocksdb"), Some("10.11")),
             ("mysql@9.7", Product::named("mysql"), Some("9.7")),
             ("PostgreSQL@17", Product::named("postgres"), Some("17")),
             ("tidb@v8.5.0", Product::named("tidb"), Some("8.5.0")),

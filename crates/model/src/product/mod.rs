@@ -37,13 +37,14 @@ pub use server::{Container, GoModule, Server, ServerSource};
 
 /// The built-in files, in the order in which products are listed. One that says `like` comes after the one that it
 /// names.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("targets/sqlite.toml", include_str!("../../../../targets/sqlite.toml")),
     ("targets/mariadb.toml", include_str!("../../../../targets/mariadb.toml")),
     ("targets/mysql.toml", include_str!("../../../../targets/mysql.toml")),
     ("targets/postgres.toml", include_str!("../../../../targets/postgres.toml")),
     ("targets/tidb.toml", include_str!("../../../../targets/tidb.toml")),
     ("targets/cockroach.toml", include_str!("../../../../targets/cockroach.toml")),
+    ("targets/mariadb-rocksdb.toml", include_str!("../../../../targets/mariadb-rocksdb.toml")),
 ];
 
 /// All known products, in order. A descriptor's index never changes.

@@ -78,6 +78,23 @@ fn the_first_rule_that_fits_counts() {
 }
 
 #[test]
+fn one_number_of_myrocks_has_two_meanings() {
+    use ErrorClass as C;
+    let found = |code, message| {
+        let found = meaning("mariadb:rocksdb", code, message, "UPDATE t SET a=1", &[]);
+        (found.class, found.leaves, found.roll_back)
+    };
+    let snapshot = "Deadlock found when trying to get lock (snapshot conflict)";
+    assert_eq!(found("1213", snapshot), (C::Conflict, Leaves::Statement, true));
+    assert_eq!(found("1213", "Deadlock found"), (C::Deadlock, Leaves::Gone, false));
+    let gone = "Got error 1 'NotFound: ' from ROCKSDB";
+    assert_eq!(found("1296", gone), (C::Conflict, Leaves::Statement, true));
+    assert_eq!(found("1296", "Got error 2").0, C::Other);
+    assert_eq!(found("4061", "").1, Leaves::Failed);
+    assert_eq!(found("1062", ""), (C::Constraint, Leaves::Statement, false));
+}
+
+#[test]
 fn a_descriptor_is_like_another_except_for_what_it_says() {
     let text = r#"
 name = "likeness"

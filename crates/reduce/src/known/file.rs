@@ -31,6 +31,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "INNODB-MOVED-ENTRY",
     "MDEV-26643",
     "MDEV-27992",
+    "MYROCKS-MOVED-KEY",
     "MYSQL-DEADLOCK-UNTOLD",
     "MYSQL-MOVED-BEHIND",
     "MYSQL-ORPHAN",
