@@ -7,6 +7,7 @@
 
 use anchorite_model::sql::{Dialect, Token, Tokens};
 
+use crate::created::{Element, elements};
 use crate::tokens::{is_any, name};
 
 /// What a DDL statement says.
@@ -50,7 +51,11 @@ impl Definition {
             references,
             acts: !is_whole || acts(tokens),
             alters: !is_whole || tokens.iter().any(|token| token.is_word("ALTER")),
-            generated: generated(tokens),
+            generated: elements(tokens)
+                .iter()
+                .filter_map(Element::generated)
+                .map(str::to_owned)
+                .collect(),
         }
     }
 
@@ -80,39 +85,6 @@ fn acts(tokens: &[Token<'_>]) -> bool {
         two[0].is_word("CASCADE")
             || (two[0].is_word("SET") && is_any(&two[1], &["NULL", "DEFAULT"]))
     }) || tokens.last().is_some_and(|last| last.is_word("CASCADE"))
-}
-
-/// The columns that a table computes by itself.
-fn generated(tokens: &[Token<'_>]) -> Vec<String> {
-    let Some(open) = tokens.iter().position(|token| token.is_symbol("(")) else {
-        return Vec::new();
-    };
-    let mut depth = 0_usize;
-    let mut definition: Vec<Token<'_>> = Vec::new();
-    let mut found = Vec::new();
-    for token in &tokens[open..] {
-        match token.text {
-            "(" => depth += 1,
-            ")" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        let ends = depth == 0 || (depth == 1 && token.is_symbol(","));
-        if ends {
-            let computed = definition.windows(2).any(|pair| {
-                pair[0].is_word("GENERATED") || (pair[0].is_word("AS") && pair[1].is_symbol("("))
-            });
-            if let Some(column) = definition.first().and_then(name).filter(|_| computed) {
-                found.push(column.to_owned());
-            }
-            definition.clear();
-        } else if !(depth == 1 && token.is_symbol("(") && definition.is_empty()) {
-            definition.push(*token);
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    found
 }
 
 #[cfg(test)]

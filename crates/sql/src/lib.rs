@@ -2,7 +2,7 @@
 //!
 //! Two depths: tokens for what is asked of every statement of every case, trees for what is asked once in a while.
 //!
-//! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`locking`] and [`tame`].
+//! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`created`], [`locking`] and [`tame`].
 //! * [`ParsedStatement`]: a statement with its tree, where the tree can be trusted.
 //! * [`followed`]: statements whose effect on rows can be computed, with their conditions as a [`formula`].
 //! * [`schema`]: the tables that a set-up creates, with their keys.
@@ -13,6 +13,7 @@
 //! compares or drops them is compiled again wherever it is generic or inlined. So this crate offers plain functions,
 //! which are compiled once; the other crates stay small.
 
+pub mod created;
 mod definition;
 pub mod followed;
 pub mod formula;

@@ -7,8 +7,10 @@
 //! Assumption: nothing in the schedule refers to indexes or partitions; a case with DDL in its schedule has no twins.
 //! Blind spot: what all twins share. Unique keys stay, because they decide which rows there may be.
 
-use anchorite_model::sql::{Dialect, StatementKind, Token, TokenKind, Tokens};
+use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Statement};
+use anchorite_sql::created::{Created, CreatedTable, Element, Storage};
+use anchorite_sql::tokens::significant;
 
 /// The most twins of a case.
 const TWINS_MAX: usize = 4;
@@ -34,17 +36,16 @@ pub(super) fn twins(case: &Case, dialect: Dialect) -> Vec<Twin> {
     }
     let mut twins = Vec::new();
     for (at, statement) in case.setup.iter().enumerate() {
-        let tokens = significant(&statement.sql, dialect);
-        match Created::of(&tokens) {
+        match Created::read(&statement.sql, dialect) {
             Some(Created::Index) => {
                 twins.push(with_setup(case, "without an index", |setup| drop(setup.remove(at))));
             }
-            Some(Created::Table) => {
-                twins.extend(without_inline_indexes(case, at, &tokens));
-                twins.extend(without_partitions(case, at, &tokens, dialect));
-                twins.extend(stored_otherwise(case, at, &tokens));
+            Some(Created::Table(table)) => {
+                twins.extend(without_inline_indexes(case, at, &table));
+                twins.extend(without_partitions(case, at, &table, dialect));
+                twins.extend(stored_otherwise(case, at, &table, dialect));
             }
-            None => {}
+            Some(Created::Partition { .. }) | None => {}
         }
     }
     if twins.is_empty() {
@@ -54,34 +55,6 @@ pub(super) fn twins(case: &Case, dialect: Dialect) -> Vec<Twin> {
     twins
 }
 
-/// What a statement of the set-up creates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Created {
-    /// A table that is not a partition of another.
-    Table,
-    /// An index that allows several rows per key.
-    Index,
-}
-
-impl Created {
-    fn of(tokens: &[Token<'_>]) -> Option<Self> {
-        let word = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.is_word(word));
-        if !word(0, "CREATE") {
-            return None;
-        }
-        if word(1, "INDEX") {
-            return Some(Self::Index);
-        }
-        let is_partition =
-            tokens.windows(2).any(|pair| pair[0].is_word("PARTITION") && pair[1].is_word("OF"));
-        (word(1, "TABLE") && !is_partition).then_some(Self::Table)
-    }
-}
-
-fn significant(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
-    Tokens::new(sql, 0, dialect).map_while(Result::ok).filter(Token::is_significant).collect()
-}
-
 fn with_setup(case: &Case, change: &str, edit: impl FnOnce(&mut Vec<Statement>)) -> Twin {
     let mut case = case.clone();
     edit(&mut case.setup);
@@ -89,139 +62,83 @@ fn with_setup(case: &Case, change: &str, edit: impl FnOnce(&mut Vec<Statement>))
 }
 
 /// Without each index that is declared among the columns of a table.
-fn without_inline_indexes(case: &Case, at: usize, tokens: &[Token<'_>]) -> Vec<Twin> {
+fn without_inline_indexes(case: &Case, at: usize, table: &CreatedTable<'_>) -> Vec<Twin> {
     let sql = &case.setup[at].sql;
-    let elements = elements(tokens);
-    let is_index = |element: &&[Token<'_>]| {
-        element.first().is_some_and(|first| first.is_word("INDEX") || first.is_word("KEY"))
-    };
-    elements
-        .iter()
-        .enumerate()
-        .filter(|(place, element)| *place > 0 && is_index(element))
-        .map(|(place, element)| {
+    let pairs = table.elements.windows(2).filter(|pair| pair[1].is_index());
+    pairs
+        .map(|pair| {
             // The comma before it is removed too.
-            let from = elements[place - 1].last().map_or(0, Token::end);
-            let to = element.last().map_or(from, Token::end);
-            let text = [&sql[..from], &sql[to..]].concat();
+            let text = [&sql[..pair[0].place.end], &sql[pair[1].place.end..]].concat();
             with_setup(case, "without an index", |setup| setup[at].sql = text)
         })
         .collect()
-}
-
-/// The comma-separated items of the first parentheses.
-fn elements<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
-    let Some(open) = tokens.iter().position(|token| token.is_symbol("(")) else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    let (mut depth, mut from) = (0_usize, open + 1);
-    for (at, token) in tokens.iter().enumerate().skip(open) {
-        match token.text {
-            "(" => depth += 1,
-            ")" if depth == 1 => {
-                found.push(&tokens[from..at]);
-                return found;
-            }
-            ")" => depth -= 1,
-            "," if depth == 1 => {
-                found.push(&tokens[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    Vec::new()
 }
 
 /// The table in one piece.
 fn without_partitions(
     case: &Case,
     at: usize,
-    tokens: &[Token<'_>],
+    table: &CreatedTable<'_>,
     dialect: Dialect,
 ) -> Option<Twin> {
-    let by = tokens
-        .windows(2)
-        .find(|pair| pair[0].is_word("PARTITION") && pair[1].is_word("BY"))?
-        .first()?
-        .start;
-    let table = tokens.get(2)?.text;
-    let is_part = |statement: &Statement| {
-        let tokens = significant(&statement.sql, dialect);
-        tokens.windows(3).any(|three| {
-            three[0].is_word("PARTITION") && three[1].is_word("OF") && three[2].text == table
-        })
+    let whole = case.setup[at].sql[..table.partitioned_from?].trim_end().to_owned();
+    let partition = |statement: &Statement| match Created::read(&statement.sql, dialect) {
+        Some(Created::Partition { name, of }) if of == table.name => Some(name.to_owned()),
+        _ => None,
     };
-    let names_part = |sql: &str| {
-        // A partition that is written to by its own name.
-        let parts = case.setup.iter().filter(|statement| is_part(statement));
-        let mut names =
-            parts.filter_map(|part| Some(significant(&part.sql, dialect).get(2)?.text.to_owned()));
-        names.any(|name| significant(sql, dialect).iter().any(|token| token.text == name))
-            || significant(sql, dialect).iter().any(|token| token.is_word("PARTITION"))
-    };
-    let fills = case.setup.iter().filter(|s| StatementKind::of(&s.sql) != StatementKind::Ddl);
-    let mut texts = fills.map(|s| &s.sql).chain(case.steps.iter().map(|step| &step.statement.sql));
-    if texts.any(|sql| names_part(sql)) {
+    let names: Vec<String> = case.setup.iter().filter_map(partition).collect();
+    // A partition may be written to by its own name, or chosen in a query.
+    let mut tokens = filling(case).flat_map(|sql| significant(sql, dialect));
+    if tokens.any(|token| token.is_word("PARTITION") || names.iter().any(|n| n == token.text)) {
         return None;
     }
-    let whole = case.setup[at].sql[..by].trim_end().to_owned();
     Some(with_setup(case, "without partitions", |setup| {
         setup[at].sql = whole;
-        setup.retain(|statement| !is_part(statement));
+        setup.retain(|statement| partition(statement).is_none());
     }))
 }
 
+/// What is done to the tables: the rows of the set-up and the schedule.
+fn filling(case: &Case) -> impl Iterator<Item = &str> {
+    let fills = case.setup.iter().filter(|s| StatementKind::of(&s.sql) != StatementKind::Ddl);
+    fills.chain(case.steps.iter().map(|step| &step.statement)).map(|s| s.sql.as_str())
+}
+
 /// Rows in the other kind of table: SQLite's with a row number, TiDB's with rows in the order of the key.
-fn stored_otherwise(case: &Case, at: usize, tokens: &[Token<'_>]) -> Option<Twin> {
+fn stored_otherwise(
+    case: &Case,
+    at: usize,
+    table: &CreatedTable<'_>,
+    dialect: Dialect,
+) -> Option<Twin> {
     let sql = &case.setup[at].sql;
-    let cut = |from: usize, to: usize| [sql[..from].trim_end(), &sql[to..]].concat();
-    if let [.., without, rowid] = tokens
-        && without.is_word("WITHOUT")
-        && rowid.is_word("ROWID")
-    {
+    let (place, change) = match table.storage.clone()? {
         // A key of a table with row numbers may be NULL, or be assigned by the server.
-        let says_null = |sql: &str| sql.to_ascii_uppercase().contains("NULL");
-        let steps = case.steps.iter().map(|step| &step.statement.sql);
-        let fills = case.setup.iter().map(|statement| &statement.sql);
-        let mut texts = steps.chain(fills.filter(|sql| *sql != &case.setup[at].sql));
-        return (!texts.any(|sql| says_null(sql))).then(|| {
-            let text = cut(without.start, rowid.end());
-            with_setup(case, "with row numbers", |setup| setup[at].sql = text)
-        });
-    }
-    let apart = tokens.iter().find(|token| token.is_word("NONCLUSTERED"))?;
-    let text = cut(apart.start, apart.end());
-    Some(with_setup(case, "with its rows in the order of the primary key", |setup| {
-        setup[at].sql = text;
-    }))
+        Storage::WithoutRowid(_) if says_null(case, dialect) => return None,
+        Storage::WithoutRowid(place) => (place, "with row numbers"),
+        Storage::Nonclustered(place) => (place, "with its rows in the order of the primary key"),
+    };
+    let text = [sql[..place.start].trim_end(), &sql[place.end..]].concat();
+    Some(with_setup(case, change, |setup| setup[at].sql = text))
+}
+
+/// Whether a NULL may come into a table.
+fn says_null(case: &Case, dialect: Dialect) -> bool {
+    filling(case).flat_map(|sql| significant(sql, dialect)).any(|token| token.is_word("NULL"))
 }
 
 /// With an index on the first column of a table that has none.
 fn with_index(case: &Case, dialect: Dialect) -> Option<Twin> {
     let (at, table, column) = case.setup.iter().enumerate().find_map(|(at, statement)| {
-        let tokens = significant(&statement.sql, dialect);
-        Created::of(&tokens).filter(|created| *created == Created::Table)?;
-        let column = elements(&tokens).into_iter().find_map(indexable)?;
-        Some((at, tokens.get(2)?.text.to_owned(), column.to_owned()))
+        let Some(Created::Table(table)) = Created::read(&statement.sql, dialect) else {
+            return None;
+        };
+        let column = table.elements.iter().find_map(Element::plain_integer)?;
+        Some((at, table.name, column))
     })?;
     let sql = format!("CREATE INDEX {ADDED} ON {table} ({column})");
     let change = format!("with an index on {table} ({column})");
     Some(with_setup(case, &change, |setup| setup.insert(at + 1, Statement { sql, line: 0 })))
-}
-
-/// The name of an integer column that is not a key.
-fn indexable<'a>(element: &[Token<'a>]) -> Option<&'a str> {
-    let [name, kind, ..] = element else { return None };
-    let is_name = matches!(name.kind, TokenKind::Word | TokenKind::QuotedName);
-    let is_number = ["INT", "INTEGER", "BIGINT", "SMALLINT", "INT4", "INT8"]
-        .iter()
-        .any(|word| kind.is_word(word));
-    let is_special = |token: &Token<'_>| {
-        ["PRIMARY", "UNIQUE", "GENERATED", "AS"].iter().any(|word| token.is_word(word))
-    };
-    (is_name && is_number && !element.iter().any(is_special)).then_some(name.text)
 }
 
 #[cfg(test)]
