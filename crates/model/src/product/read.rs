@@ -45,7 +45,8 @@ pub(super) fn read(
     // First on its own: only then does an error have a line number.
     let own: Descriptor = source.parse()?;
     let mut table: Table = source.parse()?;
-    if let Some(like) = &own.like {
+    let mut whole = own;
+    if let Some(like) = &whole.like {
         let other = known.iter().find(|other| other.name == *like).ok_or_else(|| {
             let names = listed(known.iter().map(|other| other.name.as_str()));
             source.at_key("like", format!("unknown product '{like}': expected {names}"))
@@ -53,20 +54,15 @@ pub(super) fn read(
         let mut base = other.source.clone();
         OWN.into_iter().for_each(|key| drop(base.remove(key)));
         table = merged(base, table);
+        // By way of its text: reading a table would compile all of this a second time.
+        let merged: Result<Descriptor, _> = toml::from_str(&table.to_string());
+        whole = merged.map_err(|error| source.at_key("like", error.message().to_owned()))?;
     }
-    let whole = Descriptor::deserialize_from(&table);
-    let mut whole = whole.map_err(|reason| source.at_key("like", reason))?;
     source.check(&whole, known)?;
     whole.classes = ErrorClasses::new(&whole.error, whole.other_errors_leave);
     whole.place = known.len();
     whole.source = table;
     Ok(whole)
-}
-
-impl Descriptor {
-    fn deserialize_from(table: &Table) -> Result<Self, String> {
-        table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
-    }
 }
 
 /// The other's table, overridden by its own: see the top of this file.

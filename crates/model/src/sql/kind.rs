@@ -55,7 +55,7 @@ pub enum StatementKind {
 impl StatementKind {
     /// The kind of this statement.
     pub fn of(sql: &str) -> Self {
-        if let Some(kind) = Self::of_write(sql) {
+        if let Some(kind) = Self::of_write(sql).or_else(|| Self::of_single_word(sql)) {
             return kind;
         }
         let tokens = significant_tokens(sql);
@@ -66,8 +66,8 @@ impl StatementKind {
 
     /// The kind of a write by its very first word: covers most statements without reading on.
     fn of_write(sql: &str) -> Option<Self> {
-        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        let word = sql.split(|c| !is_name(c)).next()?;
+        let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || !b.is_ascii();
+        let word = &sql[..sql.bytes().take_while(|b| is_name(*b)).count()];
         let kinds = [
             ("INSERT", Self::Insert),
             ("UPDATE", Self::Update),
@@ -75,6 +75,16 @@ impl StatementKind {
             ("REPLACE", Self::Replace),
         ];
         kinds.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
+    }
+
+    /// The kind of a statement that is one word and nothing else: where most transactions begin and end.
+    fn of_single_word(sql: &str) -> Option<Self> {
+        let kinds = [
+            ("BEGIN", Self::Begin),
+            ("COMMIT", Self::Commit { chain: false }),
+            ("ROLLBACK", Self::Rollback { chain: false }),
+        ];
+        kinds.into_iter().find(|(word, _)| sql.eq_ignore_ascii_case(word)).map(|(_, kind)| kind)
     }
 
     /// Whether it ends a transaction, going by its words.
