@@ -5,7 +5,7 @@
 //! [level.writes]
 //! order = "commit"                # or: any
 //! reads = "serial"                # or: free, locked
-//! sees = "latest"                 # or: statement-snapshot, transaction-snapshot
+//! sees = "latest"                 # or: statement-snapshot, transaction-snapshot, late-snapshot
 //! locking_reads = "https://…"     # optional: rows that a locking read returned stay as they are until its end
 //! url = "https://…"
 //! says = "Every row and gap that a write looks at stays locked until the transaction ends."
@@ -57,6 +57,8 @@ pub enum WriteView {
     StatementSnapshot,
     /// Those at the transaction's beginning; a row changed since then is an error.
     TransactionSnapshot,
+    /// The same, but a first statement that has to wait may take the snapshot when its wait is over.
+    LateSnapshot,
 }
 
 /// Why a row that a write left unchanged, or two statements of one transaction, differ from every serial order.
@@ -235,6 +237,7 @@ impl Source<'_> {
             ("latest", WriteView::Latest),
             ("statement-snapshot", WriteView::StatementSnapshot),
             ("transaction-snapshot", WriteView::TransactionSnapshot),
+            ("late-snapshot", WriteView::LateSnapshot),
         ];
         let reads = [
             ("free", ReadPlace::Free),

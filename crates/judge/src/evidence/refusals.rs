@@ -33,7 +33,7 @@ pub fn refused_inserts<'r>(
             statements: vec![insert.clone()],
             committed: true,
             began: match sees {
-                WriteView::TransactionSnapshot => transaction.began,
+                WriteView::TransactionSnapshot | WriteView::LateSnapshot => transaction.began,
                 WriteView::Latest | WriteView::StatementSnapshot => insert.start,
             },
             ended: insert.end,

@@ -90,9 +90,9 @@ impl<'r> Simulation<'_, 'r> {
             None => drop(earlier.remove(&table)),
         }
         Some(match sees {
-            WriteView::StatementSnapshot | WriteView::TransactionSnapshot => {
-                vec![(earlier, Vec::new())]
-            }
+            WriteView::StatementSnapshot
+            | WriteView::TransactionSnapshot
+            | WriteView::LateSnapshot => vec![(earlier, Vec::new())],
             WriteView::Latest if earlier == latest => vec![(latest, Vec::new())],
             WriteView::Latest => {
                 let left = LeftAlone {

@@ -24,6 +24,7 @@
 mod change;
 mod insert;
 mod simulate;
+mod snapshots;
 
 /// Takes the value out of a double result, or returns the inner error.
 macro_rules! inner {
@@ -87,7 +88,7 @@ pub fn explain<'a, 'c>(
         Err(reason) => return Ok(Explanation::CannotTell(reason)),
     };
     let initial = evidence.initial(laboratory)?;
-    let simulation = Simulation::new(run, &committed, documented);
+    let mut simulation = Simulation::new(run, &committed, documented);
     let courses = simulation.courses(initial, &mut evaluator, laboratory)?;
     Ok(match courses {
         Ok(courses) => match conclude(run, &courses, documented) {

@@ -4,7 +4,7 @@ use anchorite_claims::{Deviation, DocumentedWrites, WriteView, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Rows, Run, RunError, Value};
 
-use super::inner;
+use super::{inner, snapshots};
 use crate::evidence::evaluator::Evaluator;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{State, Version, Writer};
@@ -44,6 +44,8 @@ pub struct Simulation<'a, 'r> {
     pub(super) sees: WriteView,
     dialect: Dialect,
     actions: Vec<Action>,
+    /// For each transaction the moment of its snapshot, where it has one for all its statements.
+    snapshots: Vec<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -73,19 +75,26 @@ impl<'a, 'r> Simulation<'a, 'r> {
         actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
         let actions = actions.into_iter().map(|(_, _, action)| action).collect();
         let dialect = run.target.product.dialect();
-        Self { run, committed, sees: documented.claims.sees, dialect, actions }
+        let sees = documented.claims.sees;
+        Self { run, committed, sees, dialect, actions, snapshots: Vec::new() }
     }
 
     /// Every course, as far as it goes.
     pub fn courses(
-        &self,
+        &mut self,
         initial: &[(String, Rows)],
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
     ) -> Outer<Vec<Course>> {
         let mut courses = Vec::new();
-        let state = State::initial(initial);
-        inner!(self.follow(state, 0, Vec::new(), &mut courses, evaluator, laboratory));
+        let Some(choices) = snapshots::choices(self.committed, self.sees) else {
+            return Ok(Err("too many snapshots are possible".to_owned()));
+        };
+        for snapshots in choices {
+            self.snapshots = snapshots;
+            let state = State::initial(initial);
+            inner!(self.follow(state, 0, Vec::new(), &mut courses, evaluator, laboratory));
+        }
         Ok(Ok(courses))
     }
 
@@ -162,7 +171,9 @@ impl<'a, 'r> Simulation<'a, 'r> {
         let optimistic = transaction.begin.is_some_and(is_optimistic);
         match self.sees {
             _ if optimistic => (WriteView::TransactionSnapshot, transaction.began),
-            WriteView::TransactionSnapshot => (self.sees, snapshot_moment(transaction)),
+            WriteView::TransactionSnapshot | WriteView::LateSnapshot => {
+                (WriteView::TransactionSnapshot, self.snapshots[writer])
+            }
             WriteView::Latest | WriteView::StatementSnapshot => (self.sees, statement.start),
         }
     }
@@ -199,12 +210,4 @@ pub(super) fn made(
     statement: &Performed<'_>,
 ) -> Version {
     Version { values, writer: Some(writer), made: statement.end, committed: None }
-}
-
-/// A transaction's snapshot is that of its first statement that looks at rows.
-fn snapshot_moment(transaction: &Transaction<'_>) -> usize {
-    let looks =
-        |kind: &StatementKind| kind.writes() || matches!(kind, StatementKind::Select { .. });
-    let first = transaction.statements.iter().find(|statement| looks(&statement.kind));
-    first.map_or(transaction.began, |statement| statement.start)
 }
