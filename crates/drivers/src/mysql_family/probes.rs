@@ -1,7 +1,7 @@
 //! The ways to ask a server of the MySQL protocol who waits for whom, by the names that descriptors use.
 
 use anchorite_model::TargetInfo;
-use anchorite_model::product::Descriptor;
+use anchorite_model::product::{Descriptor, Waits};
 
 use super::query_watcher::QueryWatcher;
 use crate::Watcher;
@@ -51,7 +51,7 @@ impl Surroundings {
         let mut why = "nothing is known to ask".to_owned();
         let waits = &info.product.descriptor().waits;
         for probe in waits.probe.iter().filter(|probe| probe.is_for(&info.version)) {
-            match self.open(&probe.name, &waits.query, endpoint) {
+            match self.open(&probe.name, waits, endpoint) {
                 Ok(watcher) => return Ok(watcher),
                 Err(reason) => why = reason,
             }
@@ -62,7 +62,7 @@ impl Surroundings {
     fn open(
         &self,
         name: &str,
-        query: &str,
+        waits: &Waits,
         endpoint: &Endpoint,
     ) -> Result<Box<dyn Watcher>, String> {
         Ok(match name {
@@ -75,7 +75,7 @@ impl Surroundings {
                 Box::new(LogWatcher::open(endpoint, log).map_err(|error| error.to_string())?)
             }
             TIDB_TRX => Box::new(TrxWatcher::open(endpoint)?),
-            QUERY => Box::new(QueryWatcher::open(endpoint, query)?),
+            QUERY => Box::new(QueryWatcher::open(endpoint, waits)?),
             other => return Err(format!("there is no probe '{other}' for the MySQL protocol")),
         })
     }

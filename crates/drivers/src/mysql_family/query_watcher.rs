@@ -1,48 +1,70 @@
 //! A watcher that asks one query of a product's descriptor, and the process list for what that does not show.
 //!
 //! The query returns a row per wait: the waiting connection, the one that it waits for (NULL if the server does not
-//! say), and what for. Both queries go in one round trip. Assumption: a lock that was granted is gone from the view.
-//! Blind spot: what neither the view nor the process list shows.
+//! say), and what for. Both queries go in one round trip, unless the view must be spared: where the descriptor names the
+//! state that such a wait has in the process list, that is looked at first. Assumption: a lock that was granted is gone
+//! from the view. Blind spot: what neither the view nor the process list shows.
+
+use std::collections::BTreeMap;
+
+use anchorite_model::Value;
+use anchorite_model::product::Waits;
 
 use super::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
 use crate::endpoint::Endpoint;
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
-use anchorite_model::Value;
-
 pub(super) struct QueryWatcher {
     connection: Connection,
     endpoint: String,
-    look: String,
+    query: String,
+    /// What the process list says of a wait that the query shows; `None` = it is asked every time.
+    state: Option<String>,
     method: String,
     states: StateWatch,
 }
 
 impl QueryWatcher {
     /// Connects and asks once, so that missing privileges are noticed here.
-    pub(super) fn open(endpoint: &Endpoint, query: &str) -> Result<Self, String> {
+    pub(super) fn open(endpoint: &Endpoint, told: &Waits) -> Result<Self, String> {
+        let query = &told.query;
         let open = || -> Result<_, Box<dyn std::error::Error>> {
             let mut connection = Connection::open_multi(endpoint)?;
             let states = StateWatch::new(&mut connection)?;
             let method = format!("{}, {}", views(query), states.method());
-            let look = format!("{query}; SHOW PROCESSLIST");
-            let endpoint = endpoint.to_string();
-            let mut watcher = Self { connection, endpoint, look, method, states };
-            watcher.look(&[])?;
+            let (endpoint, query, state) =
+                (endpoint.to_string(), query.clone(), told.state.clone());
+            let mut watcher = Self { connection, endpoint, query, state, method, states };
+            watcher.ask()?;
             Ok(watcher)
         };
         open().map_err(|error| format!("{}: {error}", views(query)))
     }
 
     fn look(&mut self, outstanding: &[ConnectionId]) -> Result<Vec<Wait>, WireError> {
-        let answer = self.connection.query(&self.look, CONTROL_LIMIT)?;
-        let mut waits = read(rows(&answer, 0));
+        let (mut waits, mut states) = match self.state.clone() {
+            None => self.ask()?,
+            Some(state) => {
+                let answer = self.connection.query("SHOW PROCESSLIST", CONTROL_LIMIT)?;
+                let mut states = waiting_states(rows(&answer, 0));
+                let is_so = |id: &ConnectionId| states.get(id) == Some(&state);
+                let waits = if outstanding.iter().any(is_so) { self.ask()?.0 } else { Vec::new() };
+                states.retain(|_, awaited| *awaited != state);
+                (waits, states)
+            }
+        };
         waits.retain(|wait| outstanding.contains(&wait.waiter));
-        let mut states = waiting_states(rows(&answer, 1));
         states.retain(|id, _| waits.iter().all(|wait| wait.waiter != *id));
         waits.extend(self.states.waits(&mut self.connection, outstanding, states)?);
         Ok(waits)
+    }
+
+    /// What the query and the process list say.
+    fn ask(&mut self) -> Result<(Vec<Wait>, BTreeMap<ConnectionId, String>), WireError> {
+        let both = format!("{}; SHOW PROCESSLIST", self.query);
+        let answer = self.connection.query(&both, CONTROL_LIMIT)?;
+        Ok((read(rows(&answer, 0)), waiting_states(rows(&answer, 1))))
     }
 }
 

@@ -233,6 +233,9 @@ pub struct Waits {
     /// A query, for the probe `query`: one row per wait, with the waiting connection, the one that it waits for, and
     /// what for.
     pub query: String,
+    /// What the process list says of a waiting connection (`row lock` for "Waiting for row lock"): then the query is
+    /// asked only if it says so, for a view that must be spared.
+    pub state: Option<String>,
 }
 
 /// A probe of the driver.
