@@ -1,9 +1,9 @@
 //! A watcher that asks one query of a product's descriptor, and the process list for what that does not show.
 //!
 //! The query returns a row per wait: the waiting connection, the one that it waits for (NULL if the server does not
-//! say), and what for. Both queries go in one round trip, unless the view must be spared: where the descriptor names the
-//! state that such a wait has in the process list, that is looked at first. Assumption: a lock that was granted is gone
-//! from the view. Blind spot: what neither the view nor the process list shows.
+//! say), and what for. Both queries go in one round trip, unless the view must be spared: where the descriptor names
+//! the state that such a wait has in the process list, that is looked at first. Assumption: a lock that was granted is
+//! gone from the view. Blind spot: what neither the view nor the process list shows.
 
 use std::collections::BTreeMap;
 

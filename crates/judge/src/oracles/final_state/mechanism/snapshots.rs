@@ -1,8 +1,8 @@
 //! When the snapshots of transactions may have been taken.
 //!
-//! Idea: a transaction's snapshot is that of its first statement that looks at rows. Where a vendor documents that it is
-//! taken as late as possible, a first statement that waits may take it at its beginning or after any commit until its
-//! end; which of them it was shows only in what the statements did. So every choice is followed.
+//! Idea: a transaction's snapshot is that of its first statement that looks at rows. Where a vendor documents that it
+//! is taken as late as possible, a first statement that waits may take it at its beginning or after any commit until
+//! its end; which of them it was shows only in what the statements did. So every choice is followed.
 
 use anchorite_claims::WriteView;
 use anchorite_model::sql::StatementKind;
