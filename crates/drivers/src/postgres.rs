@@ -19,7 +19,7 @@ use crate::mark::{Mark, Marked};
 use crate::pg_marked;
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
-use crate::socket::{Card, come_closer};
+use crate::socket::{Identity, come_closer};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Upkeep,
     Wait, Watcher, execute, heed, settings,
@@ -98,7 +98,7 @@ pub fn dial(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<PgConnec
 }
 
 /// What the server says about itself, given the privileges.
-fn introduce(connection: PgConnection) -> Option<Card> {
+fn introduce(connection: PgConnection) -> Option<Identity> {
     let mut session = PgSession::new(connection);
     let question = "SELECT current_setting('port'), current_setting('unix_socket_directories'), \
                     pg_postmaster_start_time()::text";
@@ -110,7 +110,7 @@ fn introduce(connection: PgConnection) -> Option<Card> {
     };
     let file = format!(".s.PGSQL.{port}");
     let sockets = folders.split(',').map(|folder| Path::new(folder.trim()).join(&file)).collect();
-    Some(Card { port: port.parse().ok()?, sockets, identity: started.clone() })
+    Some(Identity { port: port.parse().ok()?, sockets, identity: started.clone() })
 }
 
 impl Target for Postgres {

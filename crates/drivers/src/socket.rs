@@ -197,29 +197,29 @@ impl AsFd for Stream {
 }
 
 /// What a server says about itself: its port, its Unix sockets, and what no other server has.
-pub(crate) struct Card {
+pub(crate) struct Identity {
     pub port: u16,
     pub sockets: Vec<PathBuf>,
     pub identity: String,
 }
 
 /// The endpoint with the server's Unix socket, if it is on this machine, listens on this port itself (nothing is in
-/// between), and identifies itself there as the same server. `card` is its identity on the existing connection.
+/// between), and identifies itself there as the same server. `identity` is its identity on the existing connection.
 pub(crate) fn come_closer(
     endpoint: &Endpoint,
     port: u16,
-    card: impl FnOnce() -> Option<Card>,
-    introduce: impl Fn(&Endpoint) -> Option<Card>,
+    identity: impl FnOnce() -> Option<Identity>,
+    introduce: impl Fn(&Endpoint) -> Option<Identity>,
 ) -> Endpoint {
     // A server elsewhere is not asked, and a user who wants encryption has reasons.
     let may_come = endpoint.is_loopback() && !endpoint.tls.is_demanded();
-    let card = if may_come { card() } else { None };
-    let nearer = card.filter(|card| card.port == port).and_then(|card| {
+    let identity = if may_come { identity() } else { None };
+    let nearer = identity.filter(|identity| identity.port == port).and_then(|identity| {
         let through = |path| Endpoint { socket: Some(path), ..endpoint.clone() };
         let is_same = |nearer: &Endpoint| {
-            introduce(nearer).is_some_and(|other| other.identity == card.identity)
+            introduce(nearer).is_some_and(|other| other.identity == identity.identity)
         };
-        card.sockets.into_iter().filter(|path| path.exists()).map(through).find(is_same)
+        identity.sockets.into_iter().filter(|path| path.exists()).map(through).find(is_same)
     });
     nearer.unwrap_or_else(|| endpoint.clone())
 }

@@ -43,7 +43,7 @@ fn name_of(target: &dyn Target) -> String {
     }
 }
 
-/// Kept tables and sessions: the saboteur has to cope with them, and they are quick.
+/// Kept tables and sessions: the sabotage has to cope with them, and they are quick.
 fn arena(target: &dyn Target) -> Arena<'_> {
     Arena::new(target, RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ErrorClass, Level, Signature, TargetInfo, Verdict};
 
 /// After this many investigations of one kind in a row without a new fingerprint, no more of that kind are examined.
-pub const BARREN: u32 = 50;
+pub const FRUITLESS_MAX: u32 = 50;
 
 /// A hunt in numbers, with what it found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anchorite_model::{Level, Product, TargetInfo};
-use anchorite_reduce::known::{KnownIssue, Standing, built_in};
+use anchorite_reduce::known::{KnownIssue, Presence, built_in};
 
 fn target(product: Product, version: &str) -> TargetInfo {
     TargetInfo { product, version: version.to_owned(), variant: String::new() }
@@ -24,11 +24,11 @@ fn an_entry_that_no_longer_shows_is_gone() {
     let issue = built_in().iter().find(|issue| issue.name == "MDEV-26643").expect("an entry");
     let rc = Some(Level::ReadCommitted);
     let old = target(Product::named("mariadb"), "10.11.19-MariaDB");
-    assert_eq!(issue.standing(&old, rc, true), Standing::StillThere);
-    assert_eq!(issue.standing(&old, rc, false), Standing::Gone);
-    assert_eq!(issue.standing(&old, Some(Level::Serializable), false), Standing::SaysNothing);
+    assert_eq!(issue.presence(&old, rc, true), Presence::StillThere);
+    assert_eq!(issue.presence(&old, rc, false), Presence::Gone);
+    assert_eq!(issue.presence(&old, Some(Level::Serializable), false), Presence::SaysNothing);
     let new = target(Product::named("mariadb"), "11.8.6-MariaDB");
-    assert_eq!(issue.standing(&new, rc, false), Standing::SaysNothing);
+    assert_eq!(issue.presence(&new, rc, false), Presence::SaysNothing);
 }
 
 #[test]

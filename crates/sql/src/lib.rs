@@ -2,7 +2,7 @@
 //!
 //! Two depths: tokens for what is asked of every statement of every case, trees for what is asked once in a while.
 //!
-//! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`created`], [`locking`] and [`tame`].
+//! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`created`], [`locking`] and [`side_effects`].
 //! * [`ParsedStatement`]: a statement with its tree, where the tree can be trusted.
 //! * [`followed`]: statements whose effect on rows can be computed, with their conditions as a [`formula`].
 //! * [`schema`]: the tables that a set-up creates, with their keys.
@@ -22,8 +22,8 @@ pub mod parse;
 mod parsed_statement;
 mod row_statement;
 pub mod schema;
+pub mod side_effects;
 pub mod syntax;
-pub mod tame;
 pub mod tokens;
 pub mod walk;
 mod write_shape;

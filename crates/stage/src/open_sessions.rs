@@ -95,7 +95,7 @@ pub struct Stage<'a> {
     /// The connections that others wait for, as of the last look.
     pub(crate) waited_for: HashSet<ConnectionId>,
     /// No statement of the case can end a wait except by ending a transaction or by an error.
-    pub(crate) is_tame: bool,
+    pub(crate) leaves_only_rows: bool,
     /// Do not wait for the server's deadlock timers before a statement that may close a cycle.
     pub(crate) hurries: bool,
     /// Such a statement was sent early: the choice of a deadlock's victim was left to chance.
@@ -146,7 +146,7 @@ impl<'a> Stage<'a> {
             last_end: None,
             blocked_so_far: 0,
             waited_for: HashSet::new(),
-            is_tame: false,
+            leaves_only_rows: false,
             hurries: false,
             has_hurried: false,
             look_took: Duration::ZERO,

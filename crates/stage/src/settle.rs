@@ -129,7 +129,7 @@ impl Stage<'_> {
 
     /// Whether nothing of what has arrived can have ended a wait that was seen before.
     fn waits_last(&self, arrivals: &[Arrival]) -> bool {
-        self.is_tame
+        self.leaves_only_rows
             && !arrivals.is_empty()
             && arrivals.iter().all(|arrival| arrival.leaves_waits)
             && self.watcher.as_ref().is_some_and(|watcher| watcher.waits_last())

@@ -24,7 +24,7 @@ use anchorite_model::{Level, Product, TargetInfo};
 use crate::endpoint::Endpoint;
 use crate::mark::Marked;
 use crate::mysql_wire::{Connection, WireError};
-use crate::socket::{Card, come_closer};
+use crate::socket::{Identity, come_closer};
 use crate::trace::SocketFile;
 use crate::{Schema, Target, TargetError, Trace};
 
@@ -60,12 +60,12 @@ pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
 }
 
 /// What the server says about itself.
-fn introduce(connection: &mut Connection) -> Option<Card> {
+fn introduce(connection: &mut Connection) -> Option<Identity> {
     let question = "SELECT @@port, @@socket, @@hostname, @@datadir, @@version";
     let answer = connection.query(question, CONTROL_LIMIT).ok()?;
     let cells: Vec<String> = rows(&answer, 0).first()?.iter().filter_map(text).collect();
     let (port, socket) = (cells.first()?.parse().ok()?, cells.get(1)?);
-    Some(Card { port, sockets: vec![socket.into()], identity: cells.join(" ") })
+    Some(Identity { port, sockets: vec![socket.into()], identity: cells.join(" ") })
 }
 
 /// The server could not be asked who waits for whom.

@@ -120,7 +120,7 @@ impl Shared {
             _ => false,
         };
         if !moved {
-            let options = SessionOptions { name: "saboteur".to_owned(), level, lock_wait: LIMIT };
+            let options = SessionOptions { name: "sabotage".to_owned(), level, lock_wait: LIMIT };
             let opened = lock(&location.schema).open(&options).ok();
             *aside = opened.map(|opened| Aside {
                 session: opened.session,
@@ -136,7 +136,7 @@ impl Shared {
         self.bring(&mut side, location, None);
         match side.as_mut() {
             Some(aside) => self.execute(location, aside.session.as_mut(), sql),
-            None => Err(DbError::connection_lost("the saboteur has no connection")),
+            None => Err(DbError::connection_lost("the sabotage has no connection")),
         }
     }
 
@@ -176,7 +176,7 @@ impl Shared {
                 cancelled = true;
             }
             if elapsed >= LIMIT + LIMIT || (cancelled && is_interrupted()) {
-                return Err(DbError::connection_lost("the saboteur got no answer"));
+                return Err(DbError::connection_lost("the sabotage got no answer"));
             }
             match session.fd() {
                 Some(fd) => wait_readable(&[fd], SLICE),

@@ -28,12 +28,12 @@
 //! Blind spots: databases added with ATTACH are not looked at when blockers are named; `PRAGMA
 //! busy_timeout` in a case has no effect, the limit is [`crate::SessionOptions::lock_wait`].
 
-mod board;
 mod error;
 mod holding;
 mod marked;
 mod schema;
 mod session;
+mod shared_state;
 mod worker;
 
 #[cfg(test)]

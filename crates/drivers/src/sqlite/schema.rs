@@ -10,8 +10,8 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use tempfile::TempDir;
 
-use super::board::Board;
 use super::session::SqliteSession;
+use super::shared_state::SharedState;
 use super::worker::Worker;
 use super::{Variant, marked};
 use crate::{
@@ -37,7 +37,7 @@ pub(super) struct SqliteSchema {
     info: TargetInfo,
     name: String,
     folder: Arc<Folder>,
-    board: Arc<Board>,
+    shared_state: Arc<SharedState>,
 }
 
 impl SqliteSchema {
@@ -47,8 +47,8 @@ impl SqliteSchema {
         let folder = marked::create().map_err(|error| failed(error.to_string()))?;
         let folder = Arc::new(Folder { folder });
         let name = folder.database().display().to_string();
-        let board = Arc::new(Board::new(variant));
-        let schema = Self { variant, info: info.clone(), name, folder, board };
+        let shared_state = Arc::new(SharedState::new(variant));
+        let schema = Self { variant, info: info.clone(), name, folder, shared_state };
         let journal = if variant == Variant::Wal { "wal" } else { "delete" };
         schema
             .connect()
@@ -74,20 +74,20 @@ impl SqliteSchema {
         connection.pragma_update(None, "read_uncommitted", reads_uncommitted).map_err(failed)?;
         let (reads_uncommitted, level_read_back) = self.read_back(&connection).map_err(failed)?;
         let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
-        let bell = Arc::new(eventfd(0, flags).map_err(|error| error.to_string())?);
+        let wake_up = Arc::new(eventfd(0, flags).map_err(|error| error.to_string())?);
         let interrupt = connection.get_interrupt_handle();
-        let id = self.board.join(options.lock_wait, Arc::clone(&bell));
+        let id = self.shared_state.join(options.lock_wait, Arc::clone(&wake_up));
         let mut session = SqliteSession {
-            board: Arc::clone(&self.board),
+            shared_state: Arc::clone(&self.shared_state),
             id,
             interrupt,
-            bell,
+            wake_up,
             thread: None,
             _folder: Arc::clone(&self.folder),
         };
-        let board = Arc::clone(&self.board);
-        let worker =
-            Worker::new(connection, board, id, self.variant, reads_uncommitted).map_err(failed)?;
+        let shared_state = Arc::clone(&self.shared_state);
+        let worker = Worker::new(connection, shared_state, id, self.variant, reads_uncommitted)
+            .map_err(failed)?;
         let thread = thread::Builder::new()
             .name(format!("sqlite {}", options.name))
             .spawn(move || worker.run())
@@ -140,7 +140,10 @@ impl Schema for SqliteSchema {
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
-        Ok(Box::new(SqliteWatcher { board: Arc::clone(&self.board), variant: self.variant }))
+        Ok(Box::new(SqliteWatcher {
+            shared_state: Arc::clone(&self.shared_state),
+            variant: self.variant,
+        }))
     }
 
     fn upkeep(&self) -> Upkeep {
@@ -167,7 +170,7 @@ impl Schema for SqliteSchema {
 
 /// Knows who waits, because SQLite told it.
 struct SqliteWatcher {
-    board: Arc<Board>,
+    shared_state: Arc<SharedState>,
     variant: Variant,
 }
 
@@ -184,6 +187,6 @@ impl Watcher for SqliteWatcher {
         outstanding: &[ConnectionId],
         _all: &[ConnectionId],
     ) -> Result<Vec<Wait>, TargetError> {
-        Ok(self.board.waits(outstanding))
+        Ok(self.shared_state.waits(outstanding))
     }
 }

@@ -6,16 +6,16 @@ use std::thread::JoinHandle;
 
 use rusqlite::InterruptHandle;
 
-use super::board::Board;
 use super::schema::Folder;
+use super::shared_state::SharedState;
 use crate::{ConnectionId, Reply, Session};
 
 /// One connection with the thread that runs its statements.
 pub(super) struct SqliteSession {
-    pub(super) board: Arc<Board>,
+    pub(super) shared_state: Arc<SharedState>,
     pub(super) id: ConnectionId,
     pub(super) interrupt: InterruptHandle,
-    pub(super) bell: Arc<OwnedFd>,
+    pub(super) wake_up: Arc<OwnedFd>,
     pub(super) thread: Option<JoinHandle<()>>,
     /// The database file stays as long as it is open somewhere.
     pub(super) _folder: Arc<Folder>,
@@ -27,20 +27,20 @@ impl Session for SqliteSession {
     }
 
     fn submit(&mut self, sql: &str) {
-        self.board.submit(self.id, sql);
+        self.shared_state.submit(self.id, sql);
     }
 
     fn poll(&mut self) -> Option<Reply> {
-        self.board.poll(self.id)
+        self.shared_state.poll(self.id)
     }
 
     /// Only a statement that runs for long is worth waiting for; a blocked one moves when others do.
     fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.board.is_moving(self.id).then(|| self.bell.as_fd())
+        self.shared_state.is_moving(self.id).then(|| self.wake_up.as_fd())
     }
 
     fn cancel(&mut self) {
-        if !self.board.give_up(self.id) {
+        if !self.shared_state.give_up(self.id) {
             self.interrupt.interrupt();
         }
     }
@@ -48,12 +48,12 @@ impl Session for SqliteSession {
 
 impl Drop for SqliteSession {
     fn drop(&mut self) {
-        self.board.close(self.id);
+        self.shared_state.close(self.id);
         self.interrupt.interrupt();
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has closed its connection too.
             let _ = thread.join();
         }
-        self.board.leave(self.id);
+        self.shared_state.leave(self.id);
     }
 }

@@ -1,7 +1,7 @@
 //! The thread of one session: it owns the connection and runs its statements, one at a time.
 //!
 //! Idea: when SQLite calls the busy handler, the statement waits; the handler reports that and stays until the
-//! board says what to do (see the page of the parent module). With a shared cache the refused
+//! shared_state says what to do (see the page of the parent module). With a shared cache the refused
 //! statement is run again after the wait.
 //!
 //! Limit: a statement that runs for longer than [`STATEMENT_LIMIT`], waits not counted, is interrupted, so
@@ -16,9 +16,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ffi};
 
 use super::Variant;
-use super::board::{Board, Order};
 use super::error::{Failure, Refusal, db_error};
 use super::holding::{FileLock, Holding, Need, TableLocks, Transaction};
+use super::shared_state::{Order, SharedState};
 use crate::{ConnectionId, Reply};
 
 /// A statement is interrupted when it has run for this long.
@@ -40,7 +40,7 @@ pub(super) struct Worker {
 
 /// What the thread shares with the handlers that SQLite calls.
 struct Context {
-    board: Arc<Board>,
+    shared_state: Arc<SharedState>,
     id: ConnectionId,
     database: Database,
     /// When the running statement must end, in milliseconds after `started`.
@@ -64,7 +64,7 @@ impl Context {
 
     /// Waits, and returns the result.
     fn wait(&self, holding: Holding, need: Need) -> Order {
-        let order = self.board.wait(self.id, holding, need);
+        let order = self.shared_state.wait(self.id, holding, need);
         self.gave_up.store(order == Order::GiveUp, Ordering::Relaxed);
         self.set_deadline();
         order
@@ -116,7 +116,7 @@ impl Worker {
     /// Takes over a connection whose level is set.
     pub(super) fn new(
         connection: Connection,
-        board: Arc<Board>,
+        shared_state: Arc<SharedState>,
         id: ConnectionId,
         variant: Variant,
         reads_uncommitted: bool,
@@ -124,7 +124,7 @@ impl Worker {
         // SAFETY: the handle is kept beside the connection and dropped with it.
         let database = Database(unsafe { connection.handle() });
         let context = Arc::new(Context {
-            board,
+            shared_state,
             id,
             database,
             deadline_ms: AtomicU64::new(u64::MAX),
@@ -150,12 +150,12 @@ impl Worker {
 
     /// Runs statements until the session is closed.
     pub(super) fn run(mut self) {
-        let board = Arc::clone(&self.context.board);
+        let shared_state = Arc::clone(&self.context.shared_state);
         let id = self.context.id;
-        let _end = EndOnDrop { board: &board, id };
-        while let Some(sql) = board.next_statement(id) {
+        let _end = EndOnDrop { shared_state: &shared_state, id };
+        while let Some(sql) = shared_state.next_statement(id) {
             let reply = self.execute(&sql);
-            board.answer(id, self.holding(), reply);
+            shared_state.answer(id, self.holding(), reply);
         }
         drop(self);
     }
@@ -290,13 +290,13 @@ impl Worker {
 
 /// However the thread ends, nothing waits for it in vain.
 struct EndOnDrop<'a> {
-    board: &'a Board,
+    shared_state: &'a SharedState,
     id: ConnectionId,
 }
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.board.end(self.id);
+        self.shared_state.end(self.id);
     }
 }
 

@@ -21,14 +21,14 @@ pub(super) enum Attempt {
     /// We have been asked to stop.
     Interrupted,
     /// The target, or a connection to it, is gone.
-    Lost(Evidence),
+    Lost(LossSigns),
     /// The target cannot be used like this.
     Unusable(StageError),
 }
 
 /// What was seen.
 #[derive(Debug, Clone)]
-pub(super) struct Evidence {
+pub(super) struct LossSigns {
     /// In words.
     pub words: String,
     /// Everything the server said meanwhile.
@@ -39,7 +39,7 @@ pub(super) struct Evidence {
     pub run: Option<Box<Run>>,
 }
 
-impl Evidence {
+impl LossSigns {
     /// Decides by the messages.
     pub(super) fn of_words(words: String) -> Self {
         let lower = words.to_lowercase();
@@ -56,17 +56,17 @@ pub(super) fn sort(attempt: Result<Examined, StageError>) -> Attempt {
             if signs.is_empty() {
                 return Attempt::Ran(Box::new(tried));
             }
-            let evidence = Evidence::of_words(signs.remove(0));
-            Attempt::Lost(Evidence { signs, run: Some(Box::new(tried.run)), ..evidence })
+            let evidence = LossSigns::of_words(signs.remove(0));
+            Attempt::Lost(LossSigns { signs, run: Some(Box::new(tried.run)), ..evidence })
         }
         Err(StageError::Interrupted) => Attempt::Interrupted,
         Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {
-            Attempt::Lost(Evidence::of_words(error.message))
+            Attempt::Lost(LossSigns::of_words(error.message))
         }
         Err(error @ StageError::Setup { .. }) => Attempt::Rejected(error.to_string()),
         Err(StageError::Target(
             error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
-        )) => Attempt::Lost(Evidence::of_words(error.to_string())),
+        )) => Attempt::Lost(LossSigns::of_words(error.to_string())),
         Err(error) => Attempt::Unusable(error),
     }
 }

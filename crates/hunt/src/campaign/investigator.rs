@@ -11,7 +11,7 @@ use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::{Filed, Store, Suspect};
 
 use super::arenas::Arenas;
-use super::attempt::Evidence;
+use super::attempt::LossSigns;
 use super::queue::Taken;
 use super::worker_state::WorkerState;
 use super::{Campaign, Stop, VERSION};
@@ -103,7 +103,7 @@ impl Campaign<'_> {
                 Err(StageError::Target(
                     error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
                 )) => {
-                    let evidence = Evidence::of_words(error.to_string());
+                    let evidence = LossSigns::of_words(error.to_string());
                     self.after_loss(worker_state, place, generation, evidence, losses)?;
                 }
                 Err(error) => {

@@ -8,7 +8,7 @@ use anchorite_report::finding::pages;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::RunningCase;
 
-use super::attempt::{Attempt, Evidence, sort};
+use super::attempt::{Attempt, LossSigns, sort};
 use super::worker_state::WorkerState;
 use super::{Campaign, HuntTarget, Place, Stop, VERSION};
 use crate::Examiner;
@@ -38,7 +38,7 @@ impl Campaign<'_> {
         worker_state: &WorkerState,
         place: Place,
         generation: u64,
-        evidence: Evidence,
+        evidence: LossSigns,
         failures: u32,
     ) -> Result<Next, Stop> {
         let hunt_target = &self.hunt_targets[place.hunt_target];
@@ -50,7 +50,7 @@ impl Campaign<'_> {
             .filter(|other| !std::ptr::eq(*other, worker_state))
             .filter_map(|other| other.running_on(place.hunt_target));
         let running: Vec<RunningCase> = own.into_iter().chain(others).collect();
-        let Evidence { words, signs, was_down, run } = evidence;
+        let LossSigns { words, signs, was_down, run } = evidence;
         let loss = Loss { generation, noticed: words.clone(), signs, was_down };
         let mut runs = vec![None; running.len()];
         if let (Some(first), Some(run)) = (runs.first_mut(), run) {

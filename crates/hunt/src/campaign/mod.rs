@@ -15,9 +15,9 @@ mod arenas;
 mod attempt;
 mod course;
 mod investigator;
+mod known_gone;
 mod loss;
 mod queue;
-mod standing;
 mod worker;
 mod worker_state;
 

@@ -3,7 +3,7 @@
 //! Idea: kinds that have been examined least come first. Otherwise a bug that shows in every tenth case would keep the
 //! investigator busy for the whole campaign, and a rarer one would never be reached. Suspects that look like a known
 //! issue before they are reduced are a separate kind, so that they alternate with the others. A kind whose last
-//! [`BARREN`] suspects gave no new fingerprint is only counted from then on: there is nothing more to learn from it.
+//! [`FRUITLESS_MAX`] suspects gave no new fingerprint is only counted from then on: there is nothing more to learn from it.
 //!
 //! Blind spot: a rare second bug under the same anomaly, after the first fifty. A resumed campaign examines fifty more
 //! of each kind.
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use anchorite_model::{BARREN, Signature};
+use anchorite_model::{FRUITLESS_MAX, Signature};
 use anchorite_store::Suspect;
 
 use crate::supervisor::lock;
@@ -29,7 +29,7 @@ struct State {
     /// How many of each kind were taken.
     taken: BTreeMap<Kind, u32>,
     /// How many of each kind gave no new fingerprint, since the last that did.
-    barren: BTreeMap<Kind, u32>,
+    fruitless: BTreeMap<Kind, u32>,
     closed: bool,
     shut: bool,
 }
@@ -53,16 +53,18 @@ impl Queue {
         let is_alike = |(at, what, like): &Kind| {
             *at == place && what == signature && like.as_deref() == looks_like
         };
-        let is_barren = state.barren.iter().any(|(kind, n)| is_alike(kind) && *n >= BARREN);
-        !is_barren && state.waiting.iter().filter(|(kind, _)| is_alike(kind)).count() < WAITING_MAX
+        let is_fruitless =
+            state.fruitless.iter().any(|(kind, n)| is_alike(kind) && *n >= FRUITLESS_MAX);
+        !is_fruitless
+            && state.waiting.iter().filter(|(kind, _)| is_alike(kind)).count() < WAITING_MAX
     }
 
     /// A suspect was examined. Returns those that need not be, because their kind has given nothing new for long.
     pub(super) fn settled(&self, kind: &Kind, is_new: bool) -> Vec<Suspect> {
         let mut state = lock(&self.state);
-        let barren = state.barren.entry(kind.clone()).or_default();
-        *barren = if is_new { 0 } else { *barren + 1 };
-        if *barren < BARREN {
+        let fruitless = state.fruitless.entry(kind.clone()).or_default();
+        *fruitless = if is_new { 0 } else { *fruitless + 1 };
+        if *fruitless < FRUITLESS_MAX {
             return Vec::new();
         }
         let alike = state.waiting.extract_if(.., |(waiting, _)| waiting == kind);
@@ -71,7 +73,7 @@ impl Queue {
 
     /// How many kinds are only counted.
     pub(super) fn barren_kinds(&self) -> u64 {
-        lock(&self.state).barren.values().filter(|count| **count >= BARREN).count() as u64
+        lock(&self.state).fruitless.values().filter(|count| **count >= FRUITLESS_MAX).count() as u64
     }
 
     pub(super) fn put(&self, suspect: Suspect, looks_like: Option<String>) {
@@ -173,7 +175,7 @@ mod tests {
         let queue = Queue::default();
         let often = suspect(0, 0, "often");
         let kind = (0, often.signature.clone(), None);
-        for (round, last) in [(1, BARREN - 1), (2, BARREN)] {
+        for (round, last) in [(1, FRUITLESS_MAX - 1), (2, FRUITLESS_MAX)] {
             assert!(queue.settled(&kind, true).is_empty(), "a new name begins the count anew");
             for _ in 1..last {
                 assert!(queue.settled(&kind, false).is_empty());

@@ -6,13 +6,13 @@
 //! or G2. A lost update (P4, Berenson) is a G-single whose two edges are about one row, and whose last write did not
 //! read what it overwrote: if it did, nothing is lost.
 //!
-//! Every edge is proved by rows: [`Sight::seen`] lists everything that a statement can have seen, and all of it must
+//! Every edge is proved by rows: [`Observation::seen`] lists everything that a statement can have seen, and all of it must
 //! agree.
 
 use anchorite_claims::Anomaly;
 
 use super::history::History;
-use super::sight::{Evidence, Seen, Sight};
+use super::observation::{Observation, Proof, Seen};
 use crate::evidence::transactions::Transaction;
 
 /// The longest cycle that is looked for.
@@ -20,7 +20,7 @@ const LENGTH_MAX: usize = 4;
 
 /// An anomaly with its proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
+pub struct SeenAnomaly {
     /// Which.
     pub anomaly: Anomaly,
     /// Whether a write or a locking read takes part: vendors promise less about what these see.
@@ -62,51 +62,53 @@ impl<'a> Graph<'a> {
     pub fn of(history: &'a History, transactions: &'a [Transaction<'a>]) -> Self {
         let mut graph = Self { history, transactions, edges: Vec::new() };
         graph.overwrites();
-        for sight in &history.sights {
-            if transactions[sight.reader].committed && history.is_sure_of(sight.row) {
-                graph.edges.extend(graph.read_from(sight));
-                graph.edges.extend(graph.read_before(sight));
+        for observation in &history.observations {
+            if transactions[observation.reader].committed && history.is_sure_of(observation.row) {
+                graph.edges.extend(graph.read_from(observation));
+                graph.edges.extend(graph.read_before(observation));
             }
         }
         graph
     }
 
     /// Reads of what was rolled back, or later overwritten by its own writer.
-    pub fn dirty_reads(&self) -> Vec<Sighting> {
-        let mut found: Vec<Sighting> = Vec::new();
-        let committed = |sight: &&Sight| {
-            self.transactions[sight.reader].committed && self.history.is_sure_of(sight.row)
+    pub fn dirty_reads(&self) -> Vec<SeenAnomaly> {
+        let mut found: Vec<SeenAnomaly> = Vec::new();
+        let committed = |observation: &&Observation| {
+            self.transactions[observation.reader].committed
+                && self.history.is_sure_of(observation.row)
         };
-        for sight in self.history.sights.iter().filter(committed) {
-            let Some((writer, version)) = self.writer(sight) else { continue };
+        for observation in self.history.observations.iter().filter(committed) {
+            let Some((writer, version)) = self.writer(observation) else { continue };
             let is_intermediate = |seen: &Seen| match seen {
                 Seen::Unborn => false,
                 Seen::Version(index) => {
-                    let mut later = self.history.installed(sight.row).filter(|(v, _)| v > index);
+                    let mut later =
+                        self.history.installed(observation.row).filter(|(v, _)| v > index);
                     later.any(|(_, version)| version.writer == Some(writer))
                 }
             };
             let (anomaly, became) = if !self.transactions[writer].committed {
                 (Anomaly::G1a, "was rolled back")
-            } else if sight.seen.iter().all(is_intermediate) {
+            } else if observation.seen.iter().all(is_intermediate) {
                 (Anomaly::G1b, "changed it again before it committed")
             } else {
                 continue;
             };
             let because = vec![
-                format!("{} {}", self.saw(sight), self.origin(writer, version)),
+                format!("{} {}", self.saw(observation), self.origin(writer, version)),
                 format!("{} {became}", self.name(writer)),
             ];
             if !found.iter().any(|known| known.anomaly == anomaly) {
-                found.push(Sighting { anomaly, by_write: sight.by_write, because });
+                found.push(SeenAnomaly { anomaly, by_write: observation.by_write, because });
             }
         }
         found
     }
 
     /// The anomalies that are cycles, each once, with the shortest proof.
-    pub fn cycles(&self) -> Vec<Sighting> {
-        let mut found: Vec<Sighting> = Vec::new();
+    pub fn cycles(&self) -> Vec<SeenAnomaly> {
+        let mut found: Vec<SeenAnomaly> = Vec::new();
         for length in 2..=LENGTH_MAX {
             for start in 0..self.transactions.len() {
                 self.extend(&mut vec![start], length, &mut found);
@@ -116,7 +118,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Extends a path from its last transaction; a cycle begins at its smallest index.
-    fn extend(&self, path: &mut Vec<usize>, length: usize, found: &mut Vec<Sighting>) {
+    fn extend(&self, path: &mut Vec<usize>, length: usize, found: &mut Vec<SeenAnomaly>) {
         let Some(last) = path.last().copied() else { return };
         if path.len() == length {
             self.close(path, found);
@@ -132,7 +134,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Names the cycle that a path forms, for every choice of its strongest edges.
-    fn close(&self, path: &[usize], found: &mut Vec<Sighting>) {
+    fn close(&self, path: &[usize], found: &mut Vec<SeenAnomaly>) {
         let ends = path.iter().copied().zip(path.iter().copied().cycle().skip(1));
         let choices: Vec<Vec<&Edge>> = ends.map(|(from, to)| self.strongest(from, to)).collect();
         let mut cycles: Vec<Vec<&Edge>> = vec![Vec::new()];
@@ -176,12 +178,12 @@ impl<'a> Graph<'a> {
     }
 
     /// `step 3 of t1 saw`, and for a write what shows it.
-    fn saw(&self, sight: &Sight) -> String {
-        let step = format!("step {} of {}", sight.n, self.name(sight.reader));
-        match sight.evidence {
-            Evidence::Rows => format!("{step} saw"),
-            Evidence::Count => format!("the count of {step} shows that it saw"),
-            Evidence::Made(_) => format!("what {step} wrote shows that it saw"),
+    fn saw(&self, observation: &Observation) -> String {
+        let step = format!("step {} of {}", observation.n, self.name(observation.reader));
+        match observation.proof {
+            Proof::Rows => format!("{step} saw"),
+            Proof::Count => format!("the count of {step} shows that it saw"),
+            Proof::Made(_) => format!("what {step} wrote shows that it saw"),
         }
     }
 
@@ -194,10 +196,10 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The writer of what a sight saw, if it is another transaction and certain.
-    fn writer(&self, sight: &Sight) -> Option<(usize, usize)> {
+    /// The writer of what a observation saw, if it is another transaction and certain.
+    fn writer(&self, observation: &Observation) -> Option<(usize, usize)> {
         let mut found = None;
-        for seen in &sight.seen {
+        for seen in &observation.seen {
             let Seen::Version(index) = seen else { return None };
             let writer = self.history.versions[*index].writer?;
             if found.is_some_and(|(known, _)| known != writer) {
@@ -205,7 +207,7 @@ impl<'a> Graph<'a> {
             }
             found = Some((writer, *index));
         }
-        found.filter(|(writer, _)| *writer != sight.reader)
+        found.filter(|(writer, _)| *writer != observation.reader)
     }
 
     fn overwrites(&mut self) {
@@ -229,20 +231,20 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn read_from(&self, sight: &Sight) -> Option<Edge> {
-        let (from, version) = self.writer(sight)?;
+    fn read_from(&self, observation: &Observation) -> Option<Edge> {
+        let (from, version) = self.writer(observation)?;
         self.transactions[from].committed.then_some(())?;
-        let to = sight.reader;
-        let because = format!("{} {}", self.saw(sight), self.origin(from, version));
-        let (row, by_write, kind) = (sight.row, sight.by_write, Kind::WriteRead);
+        let to = observation.reader;
+        let because = format!("{} {}", self.saw(observation), self.origin(from, version));
+        let (row, by_write, kind) = (observation.row, observation.by_write, Kind::WriteRead);
         Some(Edge { from, to, kind, row, by_write, blind: false, because })
     }
 
-    /// The transaction that made the next version of what a sight saw.
-    fn read_before(&self, sight: &Sight) -> Option<Edge> {
+    /// The transaction that made the next version of what a observation saw.
+    fn read_before(&self, observation: &Observation) -> Option<Edge> {
         let mut next = None;
-        for seen in &sight.seen {
-            let successor = self.successor(sight.row, *seen)?;
+        for seen in &observation.seen {
+            let successor = self.successor(observation.row, *seen)?;
             if next.is_some_and(|known| known != successor) {
                 return None;
             }
@@ -250,26 +252,29 @@ impl<'a> Graph<'a> {
         }
         let index = next?;
         let version = &self.history.versions[index];
-        let to = version.writer.filter(|writer| *writer != sight.reader)?;
-        let (reader, writer) = (self.name(sight.reader), self.name(to));
-        let (kind, because) = if sight.returned {
-            let Seen::Version(saw) = sight.seen[0] else { return None };
+        let to = version.writer.filter(|writer| *writer != observation.reader)?;
+        let (reader, writer) = (self.name(observation.reader), self.name(to));
+        let (kind, because) = if observation.returned {
+            let Seen::Version(saw) = observation.seen[0] else { return None };
             let change = if version.values.is_some() { "changed" } else { "deleted" };
             let told = self.history.told(saw);
             let because = format!(
                 "{} {told}, which {writer} {change} in step {}",
-                self.saw(sight),
+                self.saw(observation),
                 version.n
             );
             (Kind::ReadWrite, because)
         } else {
             // Only a version that matches would have made a difference.
-            self.history.matches(version, sight.filter.as_ref())?.then_some(())?;
-            let because =
-                format!("step {} of {reader} did not see {}", sight.n, self.origin(to, index));
+            self.history.matches(version, observation.filter.as_ref())?.then_some(())?;
+            let because = format!(
+                "step {} of {reader} did not see {}",
+                observation.n,
+                self.origin(to, index)
+            );
             (Kind::Predicate, because)
         };
-        let (from, row, by_write) = (sight.reader, sight.row, sight.by_write);
+        let (from, row, by_write) = (observation.reader, observation.row, observation.by_write);
         Some(Edge { from, to, kind, row, by_write, blind: false, because })
     }
 
@@ -288,7 +293,7 @@ impl<'a> Graph<'a> {
 }
 
 /// Gives a cycle its name, if it has not been seen yet.
-fn note(edges: &[&Edge], found: &mut Vec<Sighting>) {
+fn note(edges: &[&Edge], found: &mut Vec<SeenAnomaly>) {
     let count = |kind: Kind| edges.iter().filter(|edge| edge.kind == kind).count();
     let predicates = count(Kind::Predicate);
     let reads_before = count(Kind::ReadWrite) + predicates;
@@ -310,5 +315,5 @@ fn note(edges: &[&Edge], found: &mut Vec<Sighting>) {
     }
     let by_write = edges.iter().any(|edge| edge.by_write);
     let because = edges.iter().map(|edge| edge.because.clone()).collect();
-    found.push(Sighting { anomaly, by_write, because });
+    found.push(SeenAnomaly { anomaly, by_write, because });
 }

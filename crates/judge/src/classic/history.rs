@@ -13,7 +13,7 @@ use anchorite_model::sql::literal;
 use anchorite_model::{Run, Value};
 use anchorite_sql::formula::{Formula, Scope};
 
-use super::sight::{Evidence, Seen, Sight};
+use super::observation::{Observation, Proof, Seen};
 use crate::evidence::transactions::{Performed, Transaction};
 use anchorite_sql::followed::{Row, Tables, Write};
 
@@ -45,7 +45,7 @@ pub struct History {
     /// The table of each row.
     pub(super) rows: Vec<usize>,
     /// What was proved about reads.
-    pub sights: Vec<Sight>,
+    pub observations: Vec<Observation>,
     /// The rows whose versions do not show in which order they were written.
     unclear: Vec<usize>,
 }
@@ -67,7 +67,7 @@ impl History {
             initial: initial.clone(),
             versions: Vec::new(),
             rows: Vec::new(),
-            sights: Vec::new(),
+            observations: Vec::new(),
             unclear: Vec::new(),
         };
         for (table, values) in initial {
@@ -91,16 +91,17 @@ impl History {
         history.unclear = (0..history.rows.len()).filter(|row| !history.is_clear(*row)).collect();
         for (reader, statement, read) in reads {
             let seen = history.seen_by(reader, statement, &read).unwrap_or_default();
-            history.sights.extend(seen);
+            history.observations.extend(seen);
         }
-        let sights = std::mem::take(&mut history.sights);
-        let (kept, unproved) =
-            sights.into_iter().partition(|sight| !matches!(sight.evidence, Evidence::Made(_)));
-        history.sights = kept;
-        let proved: Vec<Sight> = Vec::into_iter(unproved)
-            .filter(|sight: &Sight| matches!(sight.evidence, Evidence::Made(made) if history.came_out(made)))
+        let observations = std::mem::take(&mut history.observations);
+        let (kept, unproved) = observations
+            .into_iter()
+            .partition(|observation| !matches!(observation.proof, Proof::Made(_)));
+        history.observations = kept;
+        let proved: Vec<Observation> = Vec::into_iter(unproved)
+            .filter(|observation: &Observation| matches!(observation.proof, Proof::Made(made) if history.came_out(made)))
             .collect();
-        history.sights.extend(proved);
+        history.observations.extend(proved);
         Some(history)
     }
 
@@ -219,16 +220,17 @@ impl History {
                 for (index, after) in matched {
                     let row = self.versions[index].row;
                     if self.proves(index, &set, filter.as_ref())? {
-                        let evidence = Evidence::Made(self.versions.len());
+                        let evidence = Proof::Made(self.versions.len());
                         let seen = vec![Seen::Version(index)];
-                        let sight = Sight::of_write(transaction, n, row, seen, evidence);
-                        self.sights.push(sight);
+                        let observation =
+                            Observation::of_write(transaction, n, row, seen, evidence);
+                        self.observations.push(observation);
                     }
                     self.push(row, Some(after), writer, n, set.clone(), at);
                 }
             }
         }
-        self.sights.extend(counted);
+        self.observations.extend(counted);
         Some(())
     }
 

@@ -6,7 +6,7 @@
 //! This is not a verdict: it says what happened, not whether it may.
 //!
 //! * [`anchorite_sql::followed`]: as much SQL as can be followed row by row.
-//! * `history`: which version of which row each statement wrote; `seeing`: which it saw.
+//! * `history`: which version of which row each statement wrote; `observing`: which it saw.
 //! * `cycles`: the names; `serial`: whether another order gives the same rows, so that there is nothing to name.
 //! * `repeated`: the same query twice, where the rest cannot be followed.
 //!
@@ -16,10 +16,10 @@
 
 mod cycles;
 mod history;
+mod observation;
+mod observing;
 mod repeated;
-mod seeing;
 mod serial;
-mod sight;
 
 use anchorite_claims::{Anomaly, Claims, Promise};
 use anchorite_model::{Ending, Run};
@@ -27,7 +27,7 @@ use anchorite_model::{Ending, Run};
 use crate::evidence::level_of;
 use crate::evidence::transactions::transactions;
 use crate::probe;
-use cycles::{Graph, Sighting};
+use cycles::{Graph, SeenAnomaly};
 use history::History;
 
 /// A classic anomaly that the rows of a run prove, with what the vendor says about it.
@@ -52,7 +52,7 @@ pub fn observed(run: &Run, claims: &Claims) -> Vec<Observed> {
         let (anomaly, because) = (observation.anomaly, vec![observation.because]);
         found.push(documented(run, claims, anomaly, &run.case.name, because));
     }
-    for Sighting { anomaly, by_write, because } in sightings(run) {
+    for SeenAnomaly { anomaly, by_write, because } in sightings(run) {
         if found.iter().all(|known: &Observed| known.anomaly != anomaly) {
             let suffix = if by_write { "-write" } else { "" };
             let case = format!("{anomaly}{suffix}");
@@ -63,7 +63,7 @@ pub fn observed(run: &Run, claims: &Claims) -> Vec<Observed> {
 }
 
 /// What the rows prove, whatever is promised.
-fn sightings(run: &Run) -> Vec<Sighting> {
+fn sightings(run: &Run) -> Vec<SeenAnomaly> {
     let Ok(transactions) = transactions(run) else { return Vec::new() };
     if run.ending != Ending::Complete {
         return Vec::new();

@@ -9,13 +9,17 @@ use anchorite_claims::Anomaly;
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, StatementKind, Value};
 
-use super::cycles::Sighting;
+use super::cycles::SeenAnomaly;
 use crate::evidence::transactions::{Performed, Transaction};
 use anchorite_sql::followed::Tables;
 
 /// The anomalies that two answers to one query prove.
-pub fn repeated(case: &Case, dialect: Dialect, transactions: &[Transaction<'_>]) -> Vec<Sighting> {
-    let mut found: Vec<Sighting> = Vec::new();
+pub fn repeated(
+    case: &Case,
+    dialect: Dialect,
+    transactions: &[Transaction<'_>],
+) -> Vec<SeenAnomaly> {
+    let mut found: Vec<SeenAnomaly> = Vec::new();
     let Some((tables, _)) = Tables::of(case, dialect) else { return found };
     for transaction in transactions.iter().filter(|transaction| transaction.committed) {
         for (i, first) in transaction.statements.iter().enumerate() {
@@ -34,7 +38,7 @@ pub fn repeated(case: &Case, dialect: Dialect, transactions: &[Transaction<'_>])
                          differ",
                         first.n, second.n, transaction.name
                     )];
-                    found.push(Sighting { anomaly, by_write: false, because });
+                    found.push(SeenAnomaly { anomaly, by_write: false, because });
                 }
             }
         }

@@ -96,7 +96,7 @@ pub struct Sighting<'a> {
 
 /// Whether an entry is still true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Presence {
     /// The entry does not cover this target or level.
     SaysNothing,
     /// Its case shows what it says.
@@ -135,11 +135,11 @@ impl KnownIssue {
     }
 
     /// The status of the entry, given whether its case showed a finding on a target.
-    pub fn standing(&self, target: &TargetInfo, level: Option<Level>, shown: bool) -> Standing {
+    pub fn presence(&self, target: &TargetInfo, level: Option<Level>, shown: bool) -> Presence {
         match (self.is_about(target, level), shown) {
-            (false, _) => Standing::SaysNothing,
-            (true, true) => Standing::StillThere,
-            (true, false) => Standing::Gone,
+            (false, _) => Presence::SaysNothing,
+            (true, true) => Presence::StillThere,
+            (true, false) => Presence::Gone,
         }
     }
 }

@@ -9,7 +9,7 @@ mod json;
 mod junit;
 mod text;
 
-use anchorite_model::{BARREN, FindingLine, HuntPlace, HuntSummary, Level, VerdictCounts};
+use anchorite_model::{FRUITLESS_MAX, FindingLine, HuntPlace, HuntSummary, Level, VerdictCounts};
 
 pub use found::Found;
 pub(crate) use found::capital;
@@ -123,7 +123,7 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
     if summary.barren_kinds > 0 {
         let kinds = many(summary.barren_kinds, "kind of violation", "kinds of violations");
         told.push(format!(
-            "{kinds} gave nothing new {BARREN} times in a row; more were only counted."
+            "{kinds} gave nothing new {FRUITLESS_MAX} times in a row; more were only counted."
         ));
     }
     if summary.flaky > 0 {

@@ -76,7 +76,7 @@ impl Kept {
     }
 
     /// Whether some set can be made ready for the preparation.
-    pub(super) fn can_house(&self, preparation: &Preparation<'_>) -> bool {
+    pub(super) fn fits(&self, preparation: &Preparation<'_>) -> bool {
         self.sets.iter().any(|set| set.can_refill(preparation) || set.can_be_made())
     }
 
@@ -118,7 +118,7 @@ impl Kept {
     }
 
     /// Sessions for the case. Those in other schemas are still switching to this set until [`arrive`].
-    pub(super) fn take_cast(
+    pub(super) fn take_sessions(
         &mut self,
         case: &Case,
         set: &Set,

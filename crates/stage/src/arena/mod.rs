@@ -56,9 +56,9 @@ impl<'t> Arena<'t> {
     }
 
     /// What is kept, opened anew if it is gone or cannot take the preparation's tables.
-    fn quarters_for(&mut self, preparation: &Preparation<'_>) -> Result<Kept, StageError> {
+    fn kept_for(&mut self, preparation: &Preparation<'_>) -> Result<Kept, StageError> {
         match self.kept.take() {
-            Some(kept) if kept.can_house(preparation) => Ok(kept),
+            Some(kept) if kept.fits(preparation) => Ok(kept),
             _ => Ok(Kept::open(self.target, &self.options)?),
         }
     }
@@ -74,7 +74,7 @@ impl<'t> Arena<'t> {
         if !schedules.iter().all(is_fit) {
             return Ok(None);
         }
-        let mut kept = self.quarters_for(&first.preparation)?;
+        let mut kept = self.kept_for(&first.preparation)?;
         let runs = kept.perform_serial(self.target, schedules, &self.options);
         if matches!(runs, Ok(_) | Err(StageError::Setup { .. })) {
             self.kept = Some(kept);
@@ -112,7 +112,11 @@ impl<'t> Arena<'t> {
 
     /// Runs the case with short waits first. A few cases have a deadlock whose victim depends on the server's timers;
     /// those are run once more, with waits long enough to make it certain.
-    fn run_tame(&mut self, case: &Case, preparation: &Preparation<'_>) -> Result<Run, StageError> {
+    fn run_step_by_step(
+        &mut self,
+        case: &Case,
+        preparation: &Preparation<'_>,
+    ) -> Result<Run, StageError> {
         match self.run_once(case, preparation, true)? {
             (_, true) => Ok(self.run_once(case, preparation, false)?.0),
             (run, false) => Ok(run),
@@ -127,10 +131,10 @@ impl<'t> Arena<'t> {
         preparation: &Preparation<'_>,
         hurries: bool,
     ) -> Result<(Run, bool), StageError> {
-        let mut kept = self.quarters_for(preparation)?;
+        let mut kept = self.kept_for(preparation)?;
         let (target, options) = (self.target, &self.options);
         let mut set = kept.take_set(target, preparation, options)?;
-        let (mut open_sessions, moving) = kept.take_cast(case, &set, options)?;
+        let (mut open_sessions, moving) = kept.take_sessions(case, &set, options)?;
         let own_session = kept.own_session.as_mut();
         // Meanwhile the sessions switch schemas.
         let is_ready =
@@ -152,7 +156,7 @@ impl<'t> Arena<'t> {
         let was_asked = open_sessions.watching.watcher.is_some();
         let mut stage =
             Stage::new(target.info(), set.schema.as_ref(), case, options, open_sessions);
-        (stage.is_tame, stage.hurries) = (true, hurries);
+        (stage.leaves_only_rows, stage.hurries) = (true, hurries);
         let Remains { mut run, case_sessions, watcher, is_by_chance } = stage.perform_all()?;
         if run.ending != Ending::Complete {
             return Ok((run, false));
@@ -185,7 +189,7 @@ impl Runner for Arena<'_> {
             let runs = arena.perform_serial(std::slice::from_ref(&schedule))?;
             match runs.and_then(|mut runs| runs.pop()) {
                 Some(run) => Ok(run),
-                None => arena.run_tame(case, &schedule.preparation),
+                None => arena.run_step_by_step(case, &schedule.preparation),
             }
         });
         Ok(run?)

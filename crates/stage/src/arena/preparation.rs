@@ -1,11 +1,10 @@
 //! What the arena may do with a case, by its text alone: pure.
 //!
-//! Idea: a *tame* case leaves nothing behind but rows. It consists of reads, writes and transaction control;
-//! anything else (DDL, SET, LOCK, CALL, functions that change the session or a sequence) makes it wild, and
-//! then it runs on a schema and sessions of its own. What is not recognised is wild.
-//! Of a tame case's set-up the DDL comes first and the rows follow. Tables can be *refilled* if deleting their
-//! rows makes them as good as new: not if they count (AUTO_INCREMENT, SERIAL), react (triggers), or
-//! remember (system versioning).
+//! Idea: a case that consists of reads, writes and transaction control leaves nothing behind but rows. Anything else
+//! (DDL, SET, LOCK, CALL, functions that change the session or a sequence), and whatever is not recognised, runs on a
+//! schema and sessions of its own. The set-up of a case that leaves only rows has its DDL first; its rows follow.
+//! Tables can be *refilled* if deleting their rows makes them as good as new: not if they count (AUTO_INCREMENT,
+//! SERIAL), react (triggers), or remember (system versioning).
 //!
 //! Blind spot: a stored function that is there before the case is not looked into.
 
@@ -14,12 +13,12 @@ use std::collections::HashMap;
 use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Statement};
 use anchorite_sql::Definition;
-use anchorite_sql::tame::{is_harmless, made_by};
+use anchorite_sql::side_effects::{changes_only_rows, made_by};
 
 /// The most texts that are remembered before all are forgotten.
 const READINGS_MAX: usize = 2_000;
 
-/// How a tame case is set up.
+/// How a case that leaves only rows is set up.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Preparation<'c> {
     /// What makes the tables.
@@ -36,7 +35,7 @@ pub(super) struct Preparation<'c> {
 #[derive(Debug, Clone)]
 struct Reading {
     kind: StatementKind,
-    is_harmless: bool,
+    changes_only_rows: bool,
     made: Option<Option<String>>,
     refers: bool,
 }
@@ -65,7 +64,7 @@ impl Reader {
         let kind = StatementKind::of(sql);
         let is_ddl = kind == StatementKind::Ddl;
         let reading = Reading {
-            is_harmless: is_harmless(sql, self.dialect),
+            changes_only_rows: changes_only_rows(sql, self.dialect),
             made: if is_ddl { made_by(sql, self.dialect) } else { None },
             refers: is_ddl && Definition::read(sql, self.dialect).refers,
             kind,
@@ -74,14 +73,14 @@ impl Reader {
         reading
     }
 
-    /// `None` for a wild case.
+    /// `None` for a case that may leave more than rows.
     pub(super) fn preparation<'c>(&mut self, case: &'c Case) -> Option<Preparation<'c>> {
         if !case.check.is_empty() || !case.teardown.is_empty() {
             return None;
         }
         for step in &case.steps {
             let reading = self.read(&step.statement);
-            if !reading.is_harmless || !is_recognised(&reading.kind) {
+            if !reading.changes_only_rows || !is_recognised(&reading.kind) {
                 return None;
             }
         }
@@ -89,7 +88,7 @@ impl Reader {
         let is_ddl = |reading: &Reading| reading.kind == StatementKind::Ddl;
         if !setup
             .iter()
-            .all(|reading| reading.is_harmless && (is_ddl(reading) || reading.kind.writes()))
+            .all(|reading| reading.changes_only_rows && (is_ddl(reading) || reading.kind.writes()))
         {
             return None;
         }
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_reads_writes_and_transaction_control_are_tame() {
+    fn only_reads_writes_and_transaction_control_leave_only_rows() {
         let table = [
             ("BEGIN; UPDATE t SET a = 1; SAVEPOINT s; ROLLBACK TO s; COMMIT AND CHAIN", true),
             ("INSERT INTO t SELECT * FROM u; SELECT a FROM t FOR UPDATE", true),
@@ -139,10 +138,14 @@ mod tests {
             ("SELECT @x", false),
             ("SELECT /*! SQL_NO_CACHE */ 1", false),
         ];
-        for (steps, tame) in table {
+        for (steps, leaves_only_rows) in table {
             let case = case("CREATE TABLE t (a INT)", steps);
             for dialect in Dialect::ALL {
-                assert_eq!(Reader::new(dialect).preparation(&case).is_some(), tame, "{steps}");
+                assert_eq!(
+                    Reader::new(dialect).preparation(&case).is_some(),
+                    leaves_only_rows,
+                    "{steps}"
+                );
             }
         }
     }

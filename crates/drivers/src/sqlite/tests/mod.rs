@@ -35,7 +35,7 @@ impl Fixture {
         Self {
             sessions: (0..sessions).map(open).collect(),
             pending: vec![false; sessions],
-            watcher: schema.watcher().expect("the board can be asked"),
+            watcher: schema.watcher().expect("the shared_state can be asked"),
             schema,
         }
     }
@@ -46,9 +46,9 @@ impl Fixture {
         let mut lines = Vec::new();
         loop {
             let running = self.sessions.iter().find_map(|opened| opened.session.fd());
-            // On a slow machine a statement may be left running: then the bell tells when to look.
-            if let Some(bell) = running {
-                crate::wait_readable(&[bell], LOCK_WAIT);
+            // On a slow machine a statement may be left running: then its eventfd says when to look.
+            if let Some(wake_up) = running {
+                crate::wait_readable(&[wake_up], LOCK_WAIT);
             }
             let is_over = running.is_none();
             lines.extend(self.answers(Some(session)));
@@ -88,7 +88,7 @@ impl Fixture {
     fn wait_of(&mut self, session: usize) -> String {
         let ids: Vec<u64> = self.sessions.iter().map(|opened| opened.session.id()).collect();
         let outstanding = [ids[session]];
-        let waits = self.watcher.waits(&outstanding, &ids).expect("the board can be asked");
+        let waits = self.watcher.waits(&outstanding, &ids).expect("the shared_state can be asked");
         let Some(wait) = waits.first() else { return "runs".to_owned() };
         let name =
             |id: &u64| format!("t{}", ids.iter().position(|known| known == id).unwrap_or(99));

@@ -157,7 +157,7 @@ fn an_endless_statement_runs_beside_the_caller_until_it_is_cancelled() {
         &[session.fd().expect("the cancelled statement is not yet polled")],
         LIMIT,
     );
-    let reply = session.poll().expect("the bell rang");
+    let reply = session.poll().expect("the wake_up rang");
     assert_eq!(told(&reply), "other 9");
     fixture.pending[1] = false;
     fixture.start(2, ENDLESS);

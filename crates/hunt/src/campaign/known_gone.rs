@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use anchorite_judge::{Agreement, Measurements, level_of};
 use anchorite_model::Run;
-use anchorite_reduce::known::{KnownIssue, Standing, Status};
+use anchorite_reduce::known::{KnownIssue, Presence, Status};
 use anchorite_stage::FreshTables;
 
 use super::{Campaign, Stop};
@@ -60,10 +60,10 @@ impl Campaign<'_> {
             let Ok(tried) = examiner.examine(&mut fresh, &issue.case, place.level) else {
                 continue;
             };
-            match issue.standing(target.info(), place.level, !tried.signatures.is_empty()) {
-                Standing::SaysNothing => {}
-                Standing::StillThere => return None,
-                Standing::Gone => gone = gone.or_else(|| absence(&tried.run)),
+            match issue.presence(target.info(), place.level, !tried.signatures.is_empty()) {
+                Presence::SaysNothing => {}
+                Presence::StillThere => return None,
+                Presence::Gone => gone = gone.or_else(|| absence(&tried.run)),
             }
         }
         gone

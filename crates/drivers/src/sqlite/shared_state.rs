@@ -6,7 +6,7 @@
 //! statements alone.
 //!
 //! Assumption: a statement that runs for long is not waited for: after [`PATIENCE`] it continues alongside the caller,
-//! which is notified through the session's bell.
+//! which is notified by an eventfd of the session.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ enum Phase {
 
 /// One session.
 #[derive(Debug)]
-struct Seat {
+struct SharedSession {
     id: ConnectionId,
     phase: Phase,
     holding: Holding,
@@ -53,14 +53,14 @@ struct Seat {
     /// Wakes the session's thread.
     turn: Arc<Condvar>,
     /// An eventfd that wakes a caller who has left the statement running.
-    bell: Arc<OwnedFd>,
+    wake_up: Arc<OwnedFd>,
     /// The caller has left the statement running.
     left_alone: bool,
     /// The session's thread ends, or has ended.
     closing: bool,
 }
 
-impl Seat {
+impl SharedSession {
     /// Whether the session's thread has something to do.
     fn is_moving(&self) -> bool {
         match &self.phase {
@@ -93,20 +93,20 @@ impl Seat {
     fn ring(&self) {
         if self.left_alone {
             // A full counter rings as loud as any other.
-            let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
+            let _ = rustix::io::write(&*self.wake_up, &1_u64.to_ne_bytes());
         }
     }
 
     fn silence(&mut self) {
         if std::mem::take(&mut self.left_alone) {
-            let _ = rustix::io::read(&*self.bell, &mut [0_u8; 8]);
+            let _ = rustix::io::read(&*self.wake_up, &mut [0_u8; 8]);
         }
     }
 }
 
 #[derive(Debug, Default)]
 struct State {
-    seats: Vec<Seat>,
+    sessions: Vec<SharedSession>,
     last_id: ConnectionId,
     last_ticket: u64,
     /// Something may have been released since the waiters last tried.
@@ -114,19 +114,19 @@ struct State {
 }
 
 impl State {
-    fn seat(&mut self, id: ConnectionId) -> &mut Seat {
-        let seat = self.seats.iter_mut().find(|seat| seat.id == id);
-        seat.expect("a session keeps its seat until its thread has ended")
+    fn session(&mut self, id: ConnectionId) -> &mut SharedSession {
+        let session = self.sessions.iter_mut().find(|session| session.id == id);
+        session.expect("a session stays in the list until its thread has ended")
     }
 
     fn views(&self) -> Vec<View<'_>> {
-        self.seats.iter().map(Seat::view).collect()
+        self.sessions.iter().map(SharedSession::view).collect()
     }
 }
 
 /// The sessions of one schema.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct SharedState {
     variant: Variant,
     state: Mutex<State>,
     /// Wakes callers: some session has stopped moving.
@@ -134,24 +134,24 @@ pub(super) struct Board {
 }
 
 /// What both sides use.
-impl Board {
+impl SharedState {
     pub(super) fn new(variant: Variant) -> Self {
         Self { variant, state: Mutex::default(), stopped: Condvar::new() }
     }
 
     /// A new session's number.
-    pub(super) fn join(&self, lock_wait: Duration, bell: Arc<OwnedFd>) -> ConnectionId {
+    pub(super) fn join(&self, lock_wait: Duration, wake_up: Arc<OwnedFd>) -> ConnectionId {
         let mut state = self.lock();
         state.last_id += 1;
         let id = state.last_id;
-        state.seats.push(Seat {
+        state.sessions.push(SharedSession {
             id,
             phase: Phase::Idle,
             holding: Holding::default(),
             waiting_since: None,
             lock_wait,
             turn: Arc::default(),
-            bell,
+            wake_up,
             left_alone: false,
             closing: false,
         });
@@ -161,7 +161,7 @@ impl Board {
     /// Forgets a session whose thread has ended; its locks are gone.
     pub(super) fn leave(&self, id: ConnectionId) {
         let mut state = self.lock();
-        state.seats.retain(|seat| seat.id != id);
+        state.sessions.retain(|session| session.id != id);
         state.released = true;
     }
 
@@ -171,21 +171,21 @@ impl Board {
 }
 
 /// What a session's thread does.
-impl Board {
+impl SharedState {
     /// The next statement to run; `None` when the session is to end.
     pub(super) fn next_statement(&self, id: ConnectionId) -> Option<String> {
         let mut state = self.lock();
         loop {
-            let seat = state.seat(id);
-            if seat.closing {
+            let session = state.session(id);
+            if session.closing {
                 return None;
             }
-            if matches!(seat.phase, Phase::Submitted(_))
-                && let Phase::Submitted(sql) = std::mem::replace(&mut seat.phase, Phase::Running)
+            if matches!(session.phase, Phase::Submitted(_))
+                && let Phase::Submitted(sql) = std::mem::replace(&mut session.phase, Phase::Running)
             {
                 return Some(sql);
             }
-            let turn = Arc::clone(&seat.turn);
+            let turn = Arc::clone(&session.turn);
             state = turn.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -195,23 +195,23 @@ impl Board {
         let mut state = self.lock();
         let ticket = state.last_ticket + 1;
         state.last_ticket = ticket;
-        let seat = state.seat(id);
-        seat.waiting_since.get_or_insert_with(|| (ticket, Instant::now()));
-        seat.holding = holding;
-        seat.phase = Phase::Waiting { need, order: seat.closing.then_some(Order::GiveUp) };
+        let session = state.session(id);
+        session.waiting_since.get_or_insert_with(|| (ticket, Instant::now()));
+        session.holding = holding;
+        session.phase = Phase::Waiting { need, order: session.closing.then_some(Order::GiveUp) };
         if self.variant == Variant::SharedCache && would_deadlock(id, &state.views()) {
-            state.seat(id).phase = Phase::Running;
+            state.session(id).phase = Phase::Running;
             return Order::Deadlock;
         }
-        state.seat(id).ring();
+        state.session(id).ring();
         self.stopped.notify_all();
         loop {
-            let seat = state.seat(id);
-            if let Phase::Waiting { order: Some(order), .. } = seat.phase {
-                seat.phase = Phase::Running;
+            let session = state.session(id);
+            if let Phase::Waiting { order: Some(order), .. } = session.phase {
+                session.phase = Phase::Running;
                 return order;
             }
-            let turn = Arc::clone(&seat.turn);
+            let turn = Arc::clone(&session.turn);
             state = turn.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -220,20 +220,20 @@ impl Board {
     pub(super) fn answer(&self, id: ConnectionId, holding: Holding, reply: Reply) {
         let mut state = self.lock();
         state.released = true;
-        let seat = state.seat(id);
-        seat.holding = holding;
-        seat.phase = Phase::Answered(reply);
-        seat.waiting_since = None;
-        seat.ring();
+        let session = state.session(id);
+        session.holding = holding;
+        session.phase = Phase::Answered(reply);
+        session.waiting_since = None;
+        session.ring();
         self.stopped.notify_all();
     }
 
     /// The thread ends; a statement that it leaves behind has lost its connection.
     pub(super) fn end(&self, id: ConnectionId) {
         let mut state = self.lock();
-        let seat = state.seat(id);
-        seat.closing = true;
-        if seat.is_moving() {
+        let session = state.session(id);
+        session.closing = true;
+        if session.is_moving() {
             drop(state);
             self.answer(id, Holding::default(), Err(connection_lost()));
         }
@@ -241,17 +241,17 @@ impl Board {
 }
 
 /// What a caller does.
-impl Board {
+impl SharedState {
     /// Gives a statement to the session and waits until it is answered or waits for a lock.
     pub(super) fn submit(&self, id: ConnectionId, sql: &str) {
         let mut state = self.lock();
-        let seat = state.seat(id);
-        if seat.closing {
-            seat.phase = Phase::Answered(Err(connection_lost()));
+        let session = state.session(id);
+        if session.closing {
+            session.phase = Phase::Answered(Err(connection_lost()));
             return;
         }
-        seat.phase = Phase::Submitted(sql.to_owned());
-        seat.turn.notify_one();
+        session.phase = Phase::Submitted(sql.to_owned());
+        session.turn.notify_one();
         let state = self.until_stopped(state, id);
         drop(self.settle(state));
     }
@@ -259,19 +259,19 @@ impl Board {
     /// The statement's answer, if there is one. A wait that has lasted too long ends here.
     pub(super) fn poll(&self, id: ConnectionId) -> Option<Reply> {
         let mut state = self.settle(self.lock());
-        let seat = state.seat(id);
+        let session = state.session(id);
         let is_overdue =
-            seat.waiting_since.is_some_and(|(_, since)| since.elapsed() > seat.lock_wait);
-        if is_overdue && seat.tell(Order::GiveUp) {
+            session.waiting_since.is_some_and(|(_, since)| since.elapsed() > session.lock_wait);
+        if is_overdue && session.tell(Order::GiveUp) {
             state = self.until_stopped(state, id);
             state = self.settle(state);
         }
-        let seat = state.seat(id);
-        if !matches!(seat.phase, Phase::Answered(_)) {
+        let session = state.session(id);
+        if !matches!(session.phase, Phase::Answered(_)) {
             return None;
         }
-        seat.silence();
-        match std::mem::replace(&mut seat.phase, Phase::Idle) {
+        session.silence();
+        match std::mem::replace(&mut session.phase, Phase::Idle) {
             Phase::Answered(reply) => Some(reply),
             _ => None,
         }
@@ -279,13 +279,13 @@ impl Board {
 
     /// Whether the session's statement runs alongside the caller.
     pub(super) fn is_moving(&self, id: ConnectionId) -> bool {
-        self.lock().seat(id).is_moving()
+        self.lock().session(id).is_moving()
     }
 
     /// Ends a wait with an error; `false` if the session does not wait.
     pub(super) fn give_up(&self, id: ConnectionId) -> bool {
         let mut state = self.lock();
-        let told = state.seat(id).tell(Order::GiveUp);
+        let told = state.session(id).tell(Order::GiveUp);
         if told {
             let state = self.until_stopped(state, id);
             drop(self.settle(state));
@@ -296,25 +296,25 @@ impl Board {
     /// Tells the session's thread to end as soon as it can.
     pub(super) fn close(&self, id: ConnectionId) {
         let mut state = self.lock();
-        let seat = state.seat(id);
-        seat.closing = true;
-        seat.tell(Order::GiveUp);
-        seat.turn.notify_one();
+        let session = state.session(id);
+        session.closing = true;
+        session.tell(Order::GiveUp);
+        session.turn.notify_one();
     }
 
     /// Which of these sessions wait, and for whom.
     pub(super) fn waits(&self, outstanding: &[ConnectionId]) -> Vec<Wait> {
         let state = self.settle(self.lock());
         let views = state.views();
-        let waiting = state.seats.iter().filter(|seat| {
-            outstanding.contains(&seat.id)
-                && matches!(seat.phase, Phase::Waiting { order: None, .. })
+        let waiting = state.sessions.iter().filter(|session| {
+            outstanding.contains(&session.id)
+                && matches!(session.phase, Phase::Waiting { order: None, .. })
         });
         waiting
-            .map(|seat| Wait {
-                waiter: seat.id,
-                blockers: Some(blockers(self.variant, seat.id, &views)),
-                kind: describe(self.variant, seat.id, &views),
+            .map(|session| Wait {
+                waiter: session.id,
+                blockers: Some(blockers(self.variant, session.id, &views)),
+                kind: describe(self.variant, session.id, &views),
             })
             .collect()
     }
@@ -323,13 +323,13 @@ impl Board {
     fn settle<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         while std::mem::take(&mut state.released) {
             let mut waiters: Vec<(u64, ConnectionId)> = state
-                .seats
+                .sessions
                 .iter()
-                .filter_map(|seat| Some((seat.waiting_since?.0, seat.id)))
+                .filter_map(|session| Some((session.waiting_since?.0, session.id)))
                 .collect();
             waiters.sort_unstable();
             for (_, id) in waiters {
-                if state.seat(id).tell(Order::TryAgain) {
+                if state.session(id).tell(Order::TryAgain) {
                     state = self.until_stopped(state, id);
                 }
             }
@@ -342,12 +342,12 @@ impl Board {
         state: MutexGuard<'a, State>,
         id: ConnectionId,
     ) -> MutexGuard<'a, State> {
-        let is_moving = |state: &mut State| state.seat(id).is_moving();
+        let is_moving = |state: &mut State| state.session(id).is_moving();
         let (mut state, waited) = self
             .stopped
             .wait_timeout_while(state, PATIENCE, is_moving)
             .unwrap_or_else(PoisonError::into_inner);
-        state.seat(id).left_alone |= waited.timed_out();
+        state.session(id).left_alone |= waited.timed_out();
         state
     }
 }

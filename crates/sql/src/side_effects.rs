@@ -1,6 +1,6 @@
 //! What a statement does beyond changing rows: to its session, to sequences, to the tables themselves.
 //!
-//! Idea: a statement is harmless if only rows show that it ran. What is not recognised is not harmless.
+//! Idea: a statement is free of side effects if only rows show that it ran. What is not recognised is not.
 //!
 //! Blind spot: a stored function that is there before is not looked into.
 
@@ -59,7 +59,7 @@ fn whole(sql: &str, dialect: Dialect) -> Option<Vec<Token<'_>>> {
 }
 
 /// Whether nothing in the text changes more than rows, beyond what the statement's first words say.
-pub fn is_harmless(sql: &str, dialect: Dialect) -> bool {
+pub fn changes_only_rows(sql: &str, dialect: Dialect) -> bool {
     let Some(tokens) = whole(sql, dialect) else { return false };
     let is_select =
         tokens.first().is_some_and(|token| !token.is_word("INSERT") && !token.is_word("REPLACE"));

@@ -10,7 +10,7 @@ use anchorite_sql::followed::{Read, Write};
 use anchorite_sql::formula::Formula;
 
 use super::history::History;
-use super::sight::{Evidence, Seen, Sight};
+use super::observation::{Observation, Proof, Seen};
 use crate::evidence::transactions::Performed;
 
 impl History {
@@ -22,7 +22,7 @@ impl History {
         statement: &Performed<'_>,
         write: &Write,
         affected: u64,
-    ) -> Option<Vec<Sight>> {
+    ) -> Option<Vec<Observation>> {
         let (table, set, filter) = match write {
             Write::Insert { .. } => return Some(Vec::new()),
             Write::Delete { table, filter } => (*table, None, filter.as_ref()),
@@ -46,7 +46,7 @@ impl History {
         let most = |of_row: &[(Seen, u64)]| of_row.iter().map(|(_, count)| *count).max();
         let least_of_all: u64 = options.iter().filter_map(|(_, of_row)| least(of_row)).sum();
         let most_of_all: u64 = options.iter().filter_map(|(_, of_row)| most(of_row)).sum();
-        let mut sights = Vec::new();
+        let mut observations = Vec::new();
         for (row, of_row) in &options {
             let fewest = least_of_all - least(of_row).unwrap_or(0);
             let highest = most_of_all - most(of_row).unwrap_or(0);
@@ -54,10 +54,16 @@ impl History {
             let possible = of_row.iter().filter(|(_, count)| is_possible(*count));
             let seen: Vec<Seen> = possible.map(|(seen, _)| *seen).collect();
             if !seen.is_empty() && seen.len() < of_row.len() {
-                sights.push(Sight::of_write(writer, statement.n, *row, seen, Evidence::Count));
+                observations.push(Observation::of_write(
+                    writer,
+                    statement.n,
+                    *row,
+                    seen,
+                    Proof::Count,
+                ));
             }
         }
-        Some(sights)
+        Some(observations)
     }
 
     /// Whether the result of an UPDATE proves that it saw exactly this version: every earlier one would have given
@@ -84,8 +90,14 @@ impl History {
     pub(super) fn came_out(&self, made: usize) -> bool {
         let is_last =
             self.installed(self.versions[made].row).last().is_some_and(|(v, _)| v == made);
-        let only = |sight: &Sight| sight.returned && sight.seen == [Seen::Version(made)];
-        is_last || self.sights.iter().any(|sight| sight.evidence == Evidence::Rows && only(sight))
+        let only = |observation: &Observation| {
+            observation.returned && observation.seen == [Seen::Version(made)]
+        };
+        is_last
+            || self
+                .observations
+                .iter()
+                .any(|observation| observation.proof == Proof::Rows && only(observation))
     }
 
     /// What a query saw of each row of its table, as far as it is proved; `None` if the versions do not explain it.
@@ -94,11 +106,11 @@ impl History {
         reader: usize,
         statement: &Performed<'_>,
         read: &Read,
-    ) -> Option<Vec<Sight>> {
+    ) -> Option<Vec<Observation>> {
         let returned = &statement.reply.ok()?.results.first()?.rows;
         let rows: Vec<usize> =
             (0..self.rows.len()).filter(|row| self.rows[*row] == read.table).collect();
-        let mut sights: Vec<Sight> = Vec::new();
+        let mut observations: Vec<Observation> = Vec::new();
         let mut unsure: Vec<usize> = Vec::new();
         let mut distinct: Vec<&Vec<Value>> = returned.iter().collect();
         distinct.sort();
@@ -113,8 +125,8 @@ impl History {
             for (row, seen) in candidates {
                 if is_sure {
                     let (n, by_write) = (statement.n, read.locking);
-                    let (filter, evidence) = (None, Evidence::Rows);
-                    sights.push(Sight {
+                    let (filter, proof) = (None, Proof::Rows);
+                    observations.push(Observation {
                         reader,
                         n,
                         row,
@@ -122,7 +134,7 @@ impl History {
                         returned: true,
                         filter,
                         by_write,
-                        evidence,
+                        proof,
                     });
                 } else {
                     unsure.push(row);
@@ -130,15 +142,15 @@ impl History {
             }
         }
         for row in rows {
-            let times = sights.iter().filter(|sight| sight.row == row).count();
+            let times = observations.iter().filter(|observation| observation.row == row).count();
             if times > 1 || (times == 1 && unsure.contains(&row)) {
                 return None;
             }
             if times == 0 && !unsure.contains(&row) {
-                sights.push(self.missing(reader, statement, read, row)?);
+                observations.push(self.missing(reader, statement, read, row)?);
             }
         }
-        Some(sights)
+        Some(observations)
     }
 
     /// The rows, with those of their versions that give what a query returned.
@@ -174,7 +186,7 @@ impl History {
         statement: &Performed<'_>,
         read: &Read,
         row: usize,
-    ) -> Option<Sight> {
+    ) -> Option<Observation> {
         let mut seen = if self.was_there(row) { Vec::new() } else { vec![Seen::Unborn] };
         for (index, version) in self.visible(row, statement) {
             if !self.matches(version, read.filter.as_ref())? {
@@ -182,7 +194,7 @@ impl History {
             }
         }
         let (n, filter, by_write) = (statement.n, read.filter.clone(), read.locking);
-        let sight = Sight {
+        let observation = Observation {
             reader,
             n,
             row,
@@ -190,8 +202,8 @@ impl History {
             returned: false,
             filter,
             by_write,
-            evidence: Evidence::Rows,
+            proof: Proof::Rows,
         };
-        (!sight.seen.is_empty()).then_some(sight)
+        (!observation.seen.is_empty()).then_some(observation)
     }
 }

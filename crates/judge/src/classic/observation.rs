@@ -13,7 +13,7 @@ pub enum Seen {
 
 /// A row as a statement saw it.
 #[derive(Debug, Clone)]
-pub struct Sight {
+pub struct Observation {
     /// The transaction that saw it.
     pub reader: usize,
     /// The number of the statement.
@@ -29,12 +29,12 @@ pub struct Sight {
     /// Whether a write or a locking read saw it: these may see other versions than plain reads.
     pub by_write: bool,
     /// What shows it.
-    pub evidence: Evidence,
+    pub proof: Proof,
 }
 
 /// What shows what a statement saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evidence {
+pub enum Proof {
     /// The rows that it returned, and those that it did not.
     Rows,
     /// How many rows it changed.
@@ -43,15 +43,15 @@ pub enum Evidence {
     Made(usize),
 }
 
-impl Sight {
+impl Observation {
     /// What a write saw of a row.
     pub(super) fn of_write(
         reader: usize,
         n: usize,
         row: usize,
         seen: Vec<Seen>,
-        evidence: Evidence,
+        proof: Proof,
     ) -> Self {
-        Self { reader, n, row, seen, returned: true, filter: None, by_write: true, evidence }
+        Self { reader, n, row, seen, returned: true, filter: None, by_write: true, proof }
     }
 }
