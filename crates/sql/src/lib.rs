@@ -2,7 +2,8 @@
 //!
 //! Two depths: tokens for what is asked of every statement of every case, trees for what is asked once in a while.
 //!
-//! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`created`], [`locking`] and [`side_effects`].
+//! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`created`], [`locking`] and
+//!   [`side_effects`].
 //! * [`ParsedStatement`]: a statement with its tree, where the tree can be trusted.
 //! * [`followed`]: statements whose effect on rows can be computed, with their conditions as a [`formula`].
 //! * [`schema`]: the tables that a set-up creates, with their keys.

@@ -3,7 +3,8 @@
 //! Idea: kinds that have been examined least come first. Otherwise a bug that shows in every tenth case would keep the
 //! investigator busy for the whole campaign, and a rarer one would never be reached. Suspects that look like a known
 //! issue before they are reduced are a separate kind, so that they alternate with the others. A kind whose last
-//! [`FRUITLESS_MAX`] suspects gave no new fingerprint is only counted from then on: there is nothing more to learn from it.
+//! [`FRUITLESS_MAX`] suspects gave no new fingerprint is only counted from then on: there is nothing more to learn
+//! from it.
 //!
 //! Blind spot: a rare second bug under the same anomaly, after the first fifty. A resumed campaign examines fifty more
 //! of each kind.

@@ -6,8 +6,8 @@
 //! or G2. A lost update (P4, Berenson) is a G-single whose two edges are about one row, and whose last write did not
 //! read what it overwrote: if it did, nothing is lost.
 //!
-//! Every edge is proved by rows: [`Observation::seen`] lists everything that a statement can have seen, and all of it must
-//! agree.
+//! Every edge is proved by rows: [`Observation::seen`] lists everything that a statement can have seen, and all of it
+//! must agree.
 
 use anchorite_claims::Anomaly;
 

@@ -98,9 +98,9 @@ impl History {
             .into_iter()
             .partition(|observation| !matches!(observation.proof, Proof::Made(_)));
         history.observations = kept;
-        let proved: Vec<Observation> = Vec::into_iter(unproved)
-            .filter(|observation: &Observation| matches!(observation.proof, Proof::Made(made) if history.came_out(made)))
-            .collect();
+        let is_proved =
+            |one: &Observation| matches!(one.proof, Proof::Made(made) if history.came_out(made));
+        let proved: Vec<Observation> = Vec::into_iter(unproved).filter(is_proved).collect();
         history.observations.extend(proved);
         Some(history)
     }

@@ -9,9 +9,11 @@
 //! a database schema.
 //!
 //! The kind of difference decides (`sides`): an answer that differs although everything before it was the same and
-//! nothing had waited is a violation by one side or the other. If a statement waited, or was refused because of others,
-//! on one side only, everything after that may differ: then both runs are judged by their claims. If both are allowed,
-//! so is the difference. Different waits alone are never a violation.
+//! nothing had waited is a violation by one side or the other, unless two targets may order transactions differently
+//! and their claims allow both answers. If a statement waited, or was refused because of others, on one side only,
+//! everything after that may differ: then both runs are judged by their claims. If both are allowed, so is the
+//! difference; if it is the second target that breaks its claims, the verdict is Undecided and says so. Different waits
+//! alone are never a violation.
 //!
 //! Assumption: statements do not depend on the order of rows, on time or on chance; if the text says that they may, the
 //! verdict is Undecided. Blind spot: what both sides get wrong in the same way; reads after the first wait.
@@ -179,14 +181,7 @@ impl Other {
                     _ => self.judgement(Verdict::Undecided { reason }),
                 }
             }
-            Parting::Plainly(found) => {
-                let because = vec![
-                    format!("{}: {}", self.title(), told(&found)),
-                    "everything before the first difference was the same, and nothing had waited"
-                        .to_owned(),
-                ];
-                self.violation(because, &self.run, &found)
-            }
+            Parting::Plainly(found) => self.plainly(&found, evidence, laboratory)?,
             Parting::AfterWaits(found) => self.by_claims(&found, evidence, laboratory)?,
         };
         match self.serially(evidence, laboratory)? {
@@ -199,6 +194,28 @@ impl Other {
             Some(serial) if rank(&serial.verdict) > rank(&together.verdict) => Ok(serial),
             _ => Ok(together),
         }
+    }
+
+    /// Everything before the first difference was the same, and nothing had waited. Two targets may still order
+    /// transactions differently, each within its claims, where these speak of reads.
+    fn plainly(
+        &self,
+        found: &[String],
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, Unjudged> {
+        if matches!(self.side, Side::Second) && claims_order_reads(evidence.run, &self.run) {
+            let judged = self.by_claims(found, evidence, laboratory)?;
+            if !matches!(judged.verdict, Verdict::Violation { .. }) {
+                return Ok(judged);
+            }
+        }
+        let because = vec![
+            format!("{}: {}", self.title(), told(found)),
+            "everything before the first difference was the same, and nothing had waited"
+                .to_owned(),
+        ];
+        Ok(self.violation(because, &self.run, found))
     }
 
     /// The committed transactions one after the other, here and there. There are no conflicts, so every difference
@@ -260,16 +277,22 @@ impl Other {
                 because.extend(why);
                 self.violation(because, &self.run, found)
             }
+            // A finding is about the target that is hunted on; the other one has claims and known issues of its own.
+            (_, Verdict::Violation { .. }) if matches!(self.side, Side::Second) => {
+                let reason = "it is the second target that breaks its claims: exchange the two to \
+                              hunt there";
+                self.judgement(Verdict::Undecided { reason: reason.to_owned() })
+            }
             (_, Verdict::Violation { because: why, .. }) => {
                 because.extend(why.into_iter().map(|why| format!("there: {why}")));
                 self.violation(because, &self.run, found)
             }
             (Verdict::Undecided { reason }, _) | (_, Verdict::Undecided { reason }) => {
-                let reason = format!("the runs differ after a wait, and {reason}");
+                let reason = format!("the runs differ, and {reason}");
                 self.judgement(Verdict::Undecided { reason })
             }
             (here, there) => {
-                because.push("there was a wait before, and both runs keep their claims".to_owned());
+                because.push("both runs keep their claims".to_owned());
                 let documented = [here, there].into_iter().filter_map(|verdict| match verdict {
                     Verdict::Allowed { because, .. } => Some(because),
                     _ => None,
@@ -314,6 +337,14 @@ impl Runner for Elsewhere<'_, '_> {
     fn run(&mut self, case: &Case, _: Option<Level>) -> Result<Run, RunError> {
         self.0.run_elsewhere(case).expect("it has run there before")
     }
+}
+
+/// Whether both sides' claims name the orders of transactions that may explain what is read.
+fn claims_order_reads(here: &Run, there: &Run) -> bool {
+    [here, there].into_iter().all(|run| {
+        let covers = |level| ALL[0].covers(Claims::for_target(&run.target), &run.target, level);
+        run.level.and_then(covers) == Some(Covers::WritesAndReads)
+    })
 }
 
 /// What the claims say about a run: the first violation, else the first oracle's verdict, which judges it as a whole.
