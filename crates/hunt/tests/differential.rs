@@ -11,7 +11,7 @@ use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, case};
 use anchorite_hunt::{Examined, Examiner};
 use anchorite_judge::oracles;
-use anchorite_model::{Case, Level, Outcome, Rows, Run, RunError, Runner, Value, Verdict};
+use anchorite_model::{Case, Level, Outcome, Pair, Rows, Run, RunError, Runner, Value, Verdict};
 use anchorite_stage::{Arena, RunOptions};
 
 const SEED: u64 = 4;
@@ -166,4 +166,31 @@ fn it_says_what_a_naive_comparison_says() {
             assert_eq!(caught > 0, fault != Fault::Nothing, "{url}: {fault:?}");
         }
     }
+}
+
+/// A snapshot puts t1 before t2, locks on tables put it behind: both are serializable, and nobody waits.
+const ORDERED_DIFFERENTLY: &str = "\
+/* setup */ CREATE TABLE t (a INTEGER);
+/* setup */ CREATE TABLE u (a INT);
+
+/* t1 */ BEGIN;
+/* t1 */ SELECT 0 FROM u;
+/* t2 */ INSERT INTO t VALUES (0);
+/* t1 */ SELECT 0 FROM t;
+/* t1 */ COMMIT;
+";
+
+#[test]
+fn two_targets_may_order_transactions_differently() {
+    let [here, there] = ["sqlite:wal", "sqlite:shared-cache"].map(|url| open(url).expect("SQLite"));
+    let arena = |target| Arena::new(target, RunOptions::default()).expect("an arena");
+    let (mut first, mut second) = (arena(here.as_ref()), arena(there.as_ref()));
+    let mut pair = Pair::new(&mut first, Some(&mut second));
+    let case = Case::parse("ordered-differently.case", ORDERED_DIFFERENTLY).expect("a case");
+    let oracles = [oracles::named("differential").expect("it is registered")];
+    let claims = Claims::for_target(here.info());
+    let examiner = Examiner { claims, oracles: &oracles, strict: false };
+    let examined = examiner.examine(&mut pair, &case, None).expect("it runs");
+    let verdict = &examined.judgements[0].verdict;
+    assert!(matches!(verdict, Verdict::Allowed { .. }), "{verdict:?}");
 }

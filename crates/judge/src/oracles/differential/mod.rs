@@ -29,8 +29,8 @@ use anchorite_model::{
 };
 
 use super::{ALL, Needs, Oracle, Sees, Unjudged};
-use crate::evidence::Evidence;
 use crate::evidence::replay::{Form, replay};
+use crate::evidence::{Evidence, level_of};
 use crate::laboratory::Laboratory;
 use sides::{Parting, parting};
 
@@ -175,14 +175,18 @@ impl Other {
         let together = match parting(evidence.run, &self.run) {
             Parting::Nowhere => self.judgement(Verdict::Pass),
             Parting::Incomparable(reason, found) => {
-                let judged = self.by_claims(&found, evidence, laboratory)?;
+                let (here, there) = self.claimed(evidence, laboratory)?;
+                let judged = self.by_claims(&found, here, there);
                 match judged.verdict {
                     Verdict::Violation { .. } => judged,
                     _ => self.judgement(Verdict::Undecided { reason }),
                 }
             }
             Parting::Plainly(found) => self.plainly(&found, evidence, laboratory)?,
-            Parting::AfterWaits(found) => self.by_claims(&found, evidence, laboratory)?,
+            Parting::AfterWaits(found) => {
+                let (here, there) = self.claimed(evidence, laboratory)?;
+                self.by_claims(&found, here, there)
+            }
         };
         match self.serially(evidence, laboratory)? {
             // A release may change what a statement does: that is not about isolation, and no claim speaks of it.
@@ -205,9 +209,10 @@ impl Other {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged> {
         if matches!(self.side, Side::Second) && claims_order_reads(evidence.run, &self.run) {
-            let judged = self.by_claims(found, evidence, laboratory)?;
-            if !matches!(judged.verdict, Verdict::Violation { .. }) {
-                return Ok(judged);
+            let (here, there) = self.claimed(evidence, laboratory)?;
+            let is_broken = |verdict: &Verdict| matches!(verdict, Verdict::Violation { .. });
+            if !is_broken(&here) && !is_broken(&there) {
+                return Ok(self.by_claims(found, here, there));
             }
         }
         let because = vec![
@@ -253,13 +258,12 @@ impl Other {
         }
     }
 
-    /// Both runs are judged by the claims of their sides.
-    fn by_claims(
+    /// What the claims of each side say about its run.
+    fn claimed(
         &self,
-        found: &[String],
         evidence: &Evidence<'_>,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Judgement, Unjudged> {
+    ) -> Result<(Verdict, Verdict), Unjudged> {
         let here = verdict(evidence, laboratory)?;
         let claims = Claims::for_target(&self.run.target);
         let elsewhere = Evidence::new(&self.run, claims, BTreeMap::new());
@@ -271,8 +275,13 @@ impl Other {
                 verdict(&elsewhere, &mut Laboratory::new(&mut runner, level))?
             }
         };
+        Ok((here, there))
+    }
+
+    /// The verdict on two runs that differ, by what the claims say about each.
+    fn by_claims(&self, found: &[String], here: Verdict, there: Verdict) -> Judgement {
         let mut because = vec![format!("{}: {}", self.title(), told(found))];
-        Ok(match (here, there) {
+        match (here, there) {
             (Verdict::Violation { because: why, .. }, _) => {
                 because.extend(why);
                 self.violation(because, &self.run, found)
@@ -300,7 +309,7 @@ impl Other {
                 because.extend(documented.flatten());
                 self.judgement(Verdict::Allowed { exception: BOTH.to_owned(), because })
             }
-        })
+        }
     }
 
     /// Where the other run was made, in words.
@@ -343,7 +352,7 @@ impl Runner for Elsewhere<'_, '_> {
 fn claims_order_reads(here: &Run, there: &Run) -> bool {
     [here, there].into_iter().all(|run| {
         let covers = |level| ALL[0].covers(Claims::for_target(&run.target), &run.target, level);
-        run.level.and_then(covers) == Some(Covers::WritesAndReads)
+        level_of(run).and_then(covers) == Some(Covers::WritesAndReads)
     })
 }
 
