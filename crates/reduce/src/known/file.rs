@@ -33,6 +33,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "MDEV-27992",
     "MYROCKS-APPLIED-TWICE",
     "MYROCKS-MOVED-KEY",
+    "MYROCKS-SCAN-ENDS",
     "MYROCKS-STALE-PARTITION",
     "MYSQL-DEADLOCK-UNTOLD",
     "MYSQL-MOVED-BEHIND",
