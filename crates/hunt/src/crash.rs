@@ -186,7 +186,8 @@ mod tests {
             variant: String::new(),
         };
         let log = |n: u32| format!("start\n{n} [ERROR] mysqld got signal {n} ;\nbye {n}\n");
-        let of = |log: &str| fingerprint(&target, &telling_line(log).unwrap());
+        let words = &target.product.descriptor().ending;
+        let of = |log: &str| fingerprint(&target, &telling_line(log, words).unwrap());
         assert_eq!(of(&log(6)), of(&log(11)));
         assert_ne!(of(&log(6)), of("12: Assertion failure: row0row.cc:1\n"));
     }

@@ -5,13 +5,14 @@
 //! a server down. The evidence is considered in this order: the end of the log (an assertion is a crash however the
 //! process ended), how the process ended, what the server told its clients, and whether it removed its Unix socket,
 //! which only an orderly shutdown does. If none of this is known, and the product tells its clients nothing when it is
-//! shut down (MariaDB, TiDB), nothing is claimed.
+//! shut down (MariaDB, TiDB), nothing is claimed. The words of each product are in its descriptor.
 //!
 //! Blind spots: an external server that is killed with SIGKILL looks as if it had crashed. A server that runs out of
 //! memory because of SQL looks as if it had been stopped.
 
 use anchorite_drivers::Trace;
 use anchorite_model::TargetInfo;
+use anchorite_model::product::EndWords;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,34 +45,9 @@ pub struct Cause {
     pub words: String,
 }
 
-/// Words in a log line that say why a server ended, most specific first.
-const TELLING: [&str; 9] = [
-    "assertion",
-    "addresssanitizer",
-    "undefinedbehavior",
-    "got signal",
-    "terminated by signal",
-    "panic",
-    "fatal error",
-    "[fatal]",
-    "segmentation",
-];
-
-/// Log lines with these words mean that someone sent a signal.
-const KILLED: [&str; 3] =
-    ["terminated by signal 9:", "terminated by signal 15:", "terminated by signal 2:"];
-
-/// What a server tells its clients when a part of it has crashed.
-const CRASHED: [&str; 3] = ["57p02", "crash of another server process", "in recovery mode"];
-
-/// What a server tells its clients when it is shut down.
-const SHUT_DOWN: [&str; 5] = [
-    "57p01",
-    "administrator command",
-    "immediate shutdown command",
-    "shutdown in progress",
-    "shutting down",
-];
+/// Words in a log line that say why a server ended, whatever the product: before its own words, and after them.
+const TELLING_FIRST: [&str; 3] = ["assertion", "addresssanitizer", "undefinedbehavior"];
+const TELLING_LAST: [&str; 1] = ["segmentation"];
 
 /// The signals that come from outside.
 const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
@@ -103,6 +79,8 @@ pub struct Clues<'a> {
     pub trace: Option<Trace>,
     /// Whether such a server tells its clients when it is shut down.
     pub announces: bool,
+    /// The words of its product.
+    pub words: &'a EndWords,
 }
 
 impl Clues<'_> {
@@ -110,10 +88,10 @@ impl Clues<'_> {
     pub fn cause(&self) -> Cause {
         let log = self.log.unwrap_or_default();
         let crash = |words: String| Cause { sort: Sort::Crash, words };
-        if let Some(line) = telling_line(log) {
+        if let Some(line) = telling_line(log, self.words) {
             return crash(line);
         }
-        if let Some(line) = log.lines().rev().find(|line| has(line, &KILLED)) {
+        if let Some(line) = log.lines().rev().find(|line| has(line, &self.words.log_killed)) {
             return stopped(line.trim());
         }
         match self.end {
@@ -131,9 +109,9 @@ impl Clues<'_> {
 
     /// If neither the process nor the log is accessible.
     fn cause_by_hearsay(&self) -> Cause {
-        let sign = |words: &[&str]| self.signs.iter().find(|sign| has(sign, words)).cloned();
+        let sign = |words: &[String]| self.signs.iter().find(|sign| has(sign, words)).cloned();
         let told = |sort, words: &str| Cause { sort, words: words.to_owned() };
-        match (sign(&CRASHED), sign(&SHUT_DOWN), self.trace) {
+        match (sign(&self.words.told_crashed), sign(&self.words.told_stopped), self.trace) {
             (Some(said), ..) => told(Sort::Crash, &said),
             (None, Some(said), _) => stopped(&said),
             (None, None, Some(Trace::Removed)) => {
@@ -169,27 +147,29 @@ pub fn announces_shutdown(target: &TargetInfo) -> bool {
 }
 
 /// Whether a client was told that a part of the server has crashed.
-pub(crate) fn says_crash(signs: &[String]) -> bool {
-    signs.iter().any(|sign| has(sign, &CRASHED))
+pub(crate) fn says_crash(signs: &[String], words: &EndWords) -> bool {
+    signs.iter().any(|sign| has(sign, &words.told_crashed))
 }
 
 /// Whether a log says that the server, or a part of it, has ended.
-pub(crate) fn tells_end(log: &str) -> bool {
-    telling_line(log).is_some() || log.lines().any(|line| has(line, &KILLED))
+pub(crate) fn tells_end(log: &str, words: &EndWords) -> bool {
+    telling_line(log, words).is_some() || log.lines().any(|line| has(line, &words.log_killed))
 }
 
 /// The line of a log that best explains why a server crashed.
-pub(crate) fn telling_line(log: &str) -> Option<String> {
-    TELLING.iter().find_map(|telling| {
-        let is_telling = |line: &&str| has(line, &[telling]) && !has(line, &KILLED);
+pub(crate) fn telling_line(log: &str, words: &EndWords) -> Option<String> {
+    let own = words.log_crashed.iter().map(String::as_str);
+    let mut telling = TELLING_FIRST.into_iter().chain(own).chain(TELLING_LAST);
+    telling.find_map(|telling| {
+        let is_telling = |line: &&str| has(line, &[telling]) && !has(line, &words.log_killed);
         log.lines().rev().find(is_telling).map(|line| line.trim().to_owned())
     })
 }
 
 /// Whether one of these words, in lower case, is in the text.
-fn has(text: &str, words: &[&str]) -> bool {
+fn has(text: &str, words: &[impl AsRef<str>]) -> bool {
     let text = text.to_lowercase();
-    words.iter().any(|word| text.contains(word))
+    words.iter().any(|word| text.contains(word.as_ref()))
 }
 
 fn signal_name(signal: i32) -> String {
@@ -205,6 +185,7 @@ mod tests {
 
     #[test]
     fn only_what_came_from_outside_is_no_crash() {
+        let postgres = &Product::named("postgres").descriptor().ending;
         let segfault =
             "LOG:  server process (PID 7) was terminated by signal 11: Segmentation fault";
         let killed = "LOG:  server process (PID 7) was terminated by signal 9: Killed";
@@ -223,7 +204,6 @@ mod tests {
             (None, killed, "57P02: crash of another server process", None, Sort::Stopped),
             (None, "", "57P01: due to administrator command", Some(Trace::Left), Sort::Stopped),
             (None, "", "57P02: crash of another server process", removed, Sort::Crash),
-            (None, "", "1053: Server shutdown in progress", None, Sort::Stopped),
             (None, "", "the server closed the connection", None, Sort::Unknown),
             (None, "", "the server closed the connection", Some(Trace::Left), Sort::Crash),
             (None, "", "the server closed the connection", removed, Sort::Stopped),
@@ -231,7 +211,8 @@ mod tests {
         ];
         for (end, log, sign, trace, sort) in table {
             let signs = [sign.to_owned()];
-            let mut clues = Clues { end, log: Some(log), signs: &signs, trace, announces: false };
+            let (log, words) = (Some(log), postgres);
+            let mut clues = Clues { end, log, signs: &signs, trace, announces: false, words };
             assert_eq!(clues.cause().sort, sort, "{clues:?}");
             clues.announces = true;
             let sort = if sort == Sort::Unknown { Sort::Crash } else { sort };
@@ -257,11 +238,36 @@ mod tests {
 
     #[test]
     fn the_most_telling_line_is_the_reason() {
-        let log = "start\n7 [ERROR] mysqld got signal 6 ;\nbye\n";
-        assert_eq!(telling_line(log).as_deref(), Some("7 [ERROR] mysqld got signal 6 ;"));
-        assert_eq!(telling_line("all is well\n"), None);
+        let words = |product| &Product::named(product).descriptor().ending;
+        let line = |product, log| telling_line(log, words(product));
+        let signal = "7 [ERROR] mysqld got signal 6 ;";
+        let log = format!("start\n{signal}\nbye\n");
+        for product in ["mysql", "mariadb", "mariadb:rocksdb"] {
+            assert_eq!(line(product, &log).as_deref(), Some(signal), "{product}");
+            assert_eq!(line(product, "all is well\n"), None);
+        }
+        let assertion = "InnoDB: Assertion failure in file row0sel.cc line 3";
+        let both = format!("{assertion}\n{log}");
+        assert_eq!(line("mariadb", &both).as_deref(), Some(assertion));
+        let fatal = "[2026/01/01] [FATAL] [main.go:7]";
+        assert_eq!(line("tidb", fatal).as_deref(), Some(fatal));
+        assert_eq!(line("cockroach", "fatal error: stack").as_deref(), Some("fatal error: stack"));
         let killed = "LOG:  server process (PID 7) was terminated by signal 9: Killed\n";
-        assert_eq!([log, killed, "all is well\n"].map(tells_end), [true, true, false]);
-        assert_eq!(telling_line(killed), None);
+        let ends = |product, log| tells_end(log, words(product));
+        assert!(ends("mysql", &log) && ends("postgres", killed) && !ends("mysql", "well\n"));
+        assert_eq!(line("postgres", killed), None);
+    }
+
+    #[test]
+    fn what_clients_are_told_is_known_by_product() {
+        let words = |product| &Product::named(product).descriptor().ending;
+        let signs = ["1053: Server shutdown in progress".to_owned()];
+        let cause = |words| {
+            Clues { end: None, log: None, signs: &signs, trace: None, announces: false, words }
+                .cause()
+        };
+        assert_eq!(cause(words("mysql")).sort, Sort::Stopped);
+        assert_eq!(cause(words("postgres")).sort, Sort::Unknown);
+        assert!(says_crash(&["57P02: crash of another".to_owned()], words("postgres")));
     }
 }

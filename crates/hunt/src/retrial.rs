@@ -93,8 +93,9 @@ fn crashes(
     if !candidates.run(n, target.as_ref()) {
         return false;
     }
+    let words = &target.info().product.descriptor().ending;
     let says_so = |server_control: &dyn ServerControl| {
-        server_control.log_tail().is_some_and(|log| telling_line(&log).is_some())
+        server_control.log_tail().is_some_and(|log| telling_line(&log, words).is_some())
             || server_control.open().is_err()
     };
     if server_control.ended_within(DYING).is_none() && !says_so(server_control) {

@@ -266,8 +266,9 @@ impl Inquiry<'_> {
     ) -> Result<Aftermath, Gone> {
         let since = lock(&self.supervisor.current).since;
         let down = self.down(None, String::new());
-        let is_logged = || down.log.as_deref().is_some_and(tells_end);
-        let is_told = says_crash(&lock(&self.supervisor.current).signs) || is_logged();
+        let words = &target.info().product.descriptor().ending;
+        let is_logged = || down.log.as_deref().is_some_and(|log| tells_end(log, words));
+        let is_told = says_crash(&lock(&self.supervisor.current).signs, words) || is_logged();
         let was_down = match was_restarted(target.as_ref(), since) {
             Some(was_restarted) => was_restarted || is_told,
             None => self.loss.was_down || refusals > 0 || is_told,
@@ -331,6 +332,7 @@ impl Inquiry<'_> {
             signs: &signs,
             trace: self.trace,
             announces: announces_shutdown(target.info()),
+            words: &target.info().product.descriptor().ending,
         };
         let cause = clues.cause();
         Down { at, cause, signs, log, afterwards, retrial: Retrial::NotTried }

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::classes::{ErrorClasses, ErrorRule};
 use super::sections::{
-    Connection, Damage, Levels, Question, Scripts, SessionText, Transactions, VersionText, Waits,
+    Connection, Damage, EndWords, Levels, Question, Scripts, SessionText, Transactions,
+    VersionText, Waits,
 };
 use super::server::Server;
 use crate::sql::Dialect;
@@ -74,6 +75,8 @@ pub struct Descriptor {
     pub forbidden: Vec<String>,
     /// How it reports that its own data is damaged.
     pub damage: Damage,
+    /// How it says why it ended.
+    pub ending: EndWords,
     /// What scripts for its developers look like.
     pub scripts: Scripts,
     /// Where private servers come from, and how they start; `None` where there are none.

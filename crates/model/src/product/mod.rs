@@ -30,8 +30,8 @@ pub use classes::{ErrorClasses, ErrorSigns, Leaves, Meaning};
 pub use descriptor::Descriptor;
 pub use read::DescriptorError;
 pub use sections::{
-    Connection, Damage, LevelText, Levels, Probe, Question, Scripts, SessionText, Transactions,
-    VersionText, Waits,
+    Connection, Damage, EndWords, LevelText, Levels, Probe, Question, Scripts, SessionText,
+    Transactions, VersionText, Waits,
 };
 pub use server::{Container, GoModule, Server, ServerSource};
 

@@ -40,6 +40,20 @@ pub struct VersionText {
     pub announces_shutdown: Option<String>,
 }
 
+/// The words, in lower case, by which it says why it ended. What every program says (`assertion`) is not among them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EndWords {
+    /// In a line of its log: it crashed. The more telling ones come first.
+    pub log_crashed: Vec<String>,
+    /// In a line of its log: somebody sent it a signal.
+    pub log_killed: Vec<String>,
+    /// To its clients: a part of it has crashed.
+    pub told_crashed: Vec<String>,
+    /// To its clients: it is being shut down.
+    pub told_stopped: Vec<String>,
+}
+
 /// How many numbers name a release.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
