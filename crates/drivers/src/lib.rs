@@ -22,6 +22,7 @@ mod mysql;
 pub mod mysql_family;
 mod mysql_wire;
 mod open;
+mod pg_common;
 pub mod pg_isolation;
 mod pg_marked;
 pub mod pg_session;

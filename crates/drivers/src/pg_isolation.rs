@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use crate::endpoint::Endpoint;
 use crate::mark::Mark;
+use crate::pg_common::dial;
 use crate::pg_marked::{drop_database, roll_back_prepared};
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
-use crate::postgres::{PgWatcher, Postgres, dial};
+use crate::postgres::{PgWatcher, Postgres};
 use crate::{TargetError, execute, heed};
 
 const NAME: &str = "isolation_regression";

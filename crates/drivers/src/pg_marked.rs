@@ -10,8 +10,8 @@ use anchorite_model::{DbError, TargetInfo, Value};
 
 use crate::endpoint::Endpoint;
 use crate::mark::{Kind, Marked};
+use crate::pg_common::dial;
 use crate::pg_session::PgSession;
-use crate::postgres::dial;
 use crate::{Session, TargetError, execute};
 
 /// Longest time for one statement here; dropping a database is slow on CockroachDB.

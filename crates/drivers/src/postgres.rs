@@ -16,6 +16,7 @@ use anchorite_model::{DbError, Level, Product, TargetInfo, Value};
 use crate::away::reach;
 use crate::endpoint::Endpoint;
 use crate::mark::{Mark, Marked};
+use crate::pg_common::{dial, dial_first, opened, quoted, values};
 use crate::pg_marked;
 use crate::pg_session::PgSession;
 use crate::pg_wire::PgConnection;
@@ -59,10 +60,7 @@ pub struct Postgres {
 impl Postgres {
     /// Connects once to learn the version. Missing parts of the URL get PostgreSQL's usual values.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, TargetError> {
-        let mut endpoint = endpoint.clone();
-        endpoint.fill_in();
-        let connection = dial(&endpoint, &[])?;
-        endpoint.tls.settle(connection.is_encrypted());
+        let (mut endpoint, connection) = dial_first(endpoint)?;
         let is_cockroach = connection.is_cockroach;
         let version = connection.server_version.clone();
         let product = endpoint.product().filter(|product| product.descriptor().driver == POSTGRES);
@@ -90,11 +88,6 @@ impl Postgres {
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
-}
-
-/// Opens a connection; the error names the endpoint.
-pub fn dial(endpoint: &Endpoint, parameters: &[(&str, &str)]) -> Result<PgConnection, TargetError> {
-    PgConnection::open(endpoint, parameters).map_err(|refusal| refusal.at(endpoint))
 }
 
 /// What the server says about itself, given the privileges.
@@ -198,13 +191,7 @@ impl Schema for PgSchema {
         let question = descriptor.levels.read_back.first().map_or(LEVEL, String::as_str);
         let level_read_back =
             read_back(&mut session, question).map_err(|error| self.cannot_prepare(&error))?;
-        if let Some(asked) = options.level
-            && level_read_back.parse() != Ok(asked)
-        {
-            let target = self.info.to_string();
-            return Err(TargetError::LevelMismatch { target, asked, read_back: level_read_back });
-        }
-        Ok(OpenedSession { session: Box::new(session), level_read_back })
+        opened(session, &self.info, options.level, level_read_back)
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
@@ -227,9 +214,7 @@ impl Schema for PgSchema {
              AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname COLLATE \"C\"",
             self.name
         );
-        let answer = execute(session, &sql, limit)?;
-        let rows = answer.results.into_iter().flat_map(|result| result.rows);
-        Ok(rows.flatten().map(|name| name.to_string()).collect())
+        values(session, &sql, limit)
     }
 
     fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
@@ -237,7 +222,7 @@ impl Schema for PgSchema {
     }
 
     fn quote(&self, name: &str) -> String {
-        format!("\"{}\"", name.replace('"', "\"\""))
+        quoted(name)
     }
 }
 
@@ -252,9 +237,7 @@ impl Drop for PgSchema {
 
 /// The single value that a statement answers with, as text.
 pub fn read_back(session: &mut dyn Session, sql: &str) -> Result<String, DbError> {
-    let answer = execute(session, sql, HOUSEKEEPING_LIMIT)?;
-    let rows = answer.results.into_iter().flat_map(|result| result.rows);
-    Ok(rows.flatten().next().map(|value| value.to_string()).unwrap_or_default())
+    Ok(values(session, sql, HOUSEKEEPING_LIMIT)?.into_iter().next().unwrap_or_default())
 }
 
 /// Opens a connection to ask who waits for whom, and asks once to see whether it may.

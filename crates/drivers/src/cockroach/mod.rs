@@ -21,9 +21,10 @@ use self::watcher::CockroachWatcher;
 use crate::away::reach;
 use crate::endpoint::Endpoint;
 use crate::mark::{Mark, Marked};
+use crate::pg_common::{dial, dial_first, opened, quoted, values};
 use crate::pg_marked;
 use crate::pg_session::PgSession;
-use crate::postgres::{LEVEL, dial, read_back};
+use crate::postgres::{LEVEL, read_back};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, Target, TargetError, Turn,
     Upkeep, Watcher, execute, heed, settings,
@@ -48,10 +49,7 @@ pub struct Cockroach {
 impl Cockroach {
     /// Connects once to learn version and levels. Missing parts of the URL get the usual values.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, TargetError> {
-        let mut endpoint = endpoint.clone();
-        endpoint.fill_in();
-        let connection = dial(&endpoint, &[])?;
-        endpoint.tls.settle(connection.is_encrypted());
+        let (endpoint, connection) = dial_first(endpoint)?;
         let mut session = PgSession::new(connection);
         let refused = |error: DbError| TargetError::Connect {
             endpoint: endpoint.to_string(),
@@ -198,15 +196,12 @@ impl Schema for CockroachSchema {
         let level_read_back = told.map_err(|error| self.cannot_prepare(error))?;
         if let Some(asked) = options.level
             && level_read_back.parse() != Ok(asked)
-        {
             // Known not to be available, as opposed to a level that was available when we connected.
-            if !self.levels.contains(&asked) {
-                return Err(TargetError::unsupported(&self.info, asked, &self.levels));
-            }
-            let target = self.info.to_string();
-            return Err(TargetError::LevelMismatch { target, asked, read_back: level_read_back });
+            && !self.levels.contains(&asked)
+        {
+            return Err(TargetError::unsupported(&self.info, asked, &self.levels));
         }
-        Ok(OpenedSession { session: Box::new(session), level_read_back })
+        opened(session, &self.info, options.level, level_read_back)
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, TargetError> {
@@ -224,9 +219,7 @@ impl Schema for CockroachSchema {
     fn tables(&self, session: &mut dyn Session, limit: Duration) -> Result<Vec<String>, DbError> {
         let sql = "SELECT table_name FROM information_schema.tables \
                    WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY table_name";
-        let answer = execute(session, sql, limit)?;
-        let rows = answer.results.into_iter().flat_map(|result| result.rows);
-        Ok(rows.flatten().map(|name| name.to_string()).collect())
+        values(session, sql, limit)
     }
 
     fn settings(&self, session: &mut dyn Session, limit: Duration) -> Vec<(String, String)> {
@@ -234,7 +227,7 @@ impl Schema for CockroachSchema {
     }
 
     fn quote(&self, name: &str) -> String {
-        format!("\"{}\"", name.replace('"', "\"\""))
+        quoted(name)
     }
 }
 
