@@ -10,7 +10,7 @@
 use anchorite_model::sql::{Dialect, StatementKind, Tokens};
 use anchorite_model::{Answer, ErrorClass, Event, Level, Outcome, Run};
 
-use crate::evidence::difference::{differences, sorted};
+use crate::evidence::difference::{Difference, differences, sorted};
 use crate::evidence::level_of;
 
 /// Words of statements whose result may depend on the order in which rows are visited, on time or on chance.
@@ -43,11 +43,11 @@ pub(super) enum Parting {
     /// Nowhere: the same answers, the same tables in the end.
     Nowhere,
     /// In something that a wait, or a refusal because of others, may have caused on one side.
-    AfterWaits(Vec<String>),
+    AfterWaits(Vec<Difference>),
     /// In an answer or in the final state, although everything before was the same and nothing had waited.
-    Plainly(Vec<String>),
+    Plainly(Vec<Difference>),
     /// In something that cannot be compared, and why not.
-    Incomparable(String, Vec<String>),
+    Incomparable(String, Vec<Difference>),
 }
 
 /// Where `here` and `there`, two runs of the same statements, diverge.
@@ -82,9 +82,8 @@ pub(super) fn parting(here: &Run, there: &Run) -> Parting {
 }
 
 /// All differences in answers and in the final state.
-fn all_differences(here: &Run, there: &Run) -> Vec<String> {
-    let statements = (1..=here.case.steps.len()).map(|n| (n, n));
-    differences(here, there, statements).iter().map(ToString::to_string).collect()
+fn all_differences(here: &Run, there: &Run) -> Vec<Difference> {
+    differences(here, there, (1..=here.case.steps.len()).map(|n| (n, n)))
 }
 
 /// How one event of a run compares with the corresponding event of the other.
