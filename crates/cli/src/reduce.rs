@@ -11,7 +11,7 @@ use anchorite_drivers::endpoint::without_password;
 use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
 use anchorite_model::{Finding, Level, Origin, Pair, Signature};
 use anchorite_reduce::Shape;
-use anchorite_report::hunt::many;
+use anchorite_report::hunt_summary::many;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
 use anyhow::Context;
 use clap::Args;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anchorite_model::{Finding, HuntSummary};
-use anchorite_report::finding;
+use anchorite_report::{finding, hunt};
 use anyhow::Context;
 use clap::Args;
 
@@ -58,7 +58,7 @@ pub fn run(arguments: &ReportArgs) -> anyhow::Result<ExitCode> {
         let listed: Vec<(&Finding, &str)> =
             findings.iter().zip(files.iter().map(String::as_str)).collect();
         let options = output::text_options();
-        output::print(&finding::overview(summary.as_ref(), &listed, waiting, &options));
+        output::print(&hunt::overview(summary.as_ref(), &listed, waiting, &options));
     }
     Ok(Exit::Fine.into())
 }

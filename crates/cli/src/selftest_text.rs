@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anchorite_hunt::selftest::{Findings, Honest, Planted};
 use anchorite_model::TargetInfo;
-use anchorite_report::hunt::many;
+use anchorite_report::hunt_summary::many;
 use serde_json::{Value as Json, json};
 
 /// The matrix as one JSON document.

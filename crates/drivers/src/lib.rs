@@ -14,6 +14,7 @@
 
 mod away;
 pub mod cockroach;
+mod encryption_choice;
 pub mod endpoint;
 mod innodb;
 pub mod login;

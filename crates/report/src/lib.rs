@@ -18,6 +18,7 @@ pub mod export;
 pub mod finding;
 mod fold;
 pub mod hunt;
+pub mod hunt_summary;
 mod json;
 mod junit;
 mod markdown;

@@ -3,7 +3,7 @@
 mod samples;
 
 use anchorite_model::{Covers, Finding, Judgement, Verdict};
-use anchorite_report::{Glyphs, RunResult, Style, TextOptions, finding, markdown, text};
+use anchorite_report::{Glyphs, RunResult, Style, TextOptions, finding, hunt, markdown, text};
 use samples::finding::missed_row;
 
 const OPTIONS: TextOptions =
@@ -37,7 +37,7 @@ fn forms(finding: &Finding) -> [String; 5] {
     [
         finding::markdown(finding, "0.1.0"),
         finding::page_of_one(finding, "0.1.0"),
-        finding::overview(None, &[(finding, "f.json")], 0, &OPTIONS),
+        hunt::overview(None, &[(finding, "f.json")], 0, &OPTIONS),
         text(std::slice::from_ref(&result), &OPTIONS),
         markdown(&[result], &anchorite_model::Case::to_text),
     ]

@@ -3,6 +3,7 @@
 mod samples;
 
 use anchorite_model::{Case, Finding, HuntSummary, Level, Product, Value};
+use anchorite_report::hunt_summary::Found;
 use anchorite_report::{Glyphs, Style, TextOptions, finding, hunt};
 use samples::finding::{MARKUP, crowd, hostile_finding, missed_row, quiet_hunt, skew};
 
@@ -132,7 +133,7 @@ fn an_overview_for_a_terminal() {
     let listed =
         [(&first, "out/findings/a/finding.json"), (&second, "out/findings/b/finding.json")];
     let hunt = samples::finding::hunt();
-    insta::assert_snapshot!(finding::overview(Some(&hunt), &listed, 2, &OPTIONS));
+    insta::assert_snapshot!(hunt::overview(Some(&hunt), &listed, 2, &OPTIONS));
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn only_a_hunt_that_saw_nothing_at_all_is_green() {
         let text = hunt::text(&summary, &options);
         assert!(!text.contains(GREEN), "{what}:\n{text}");
         assert!(!text.contains("No promise was seen broken"), "{what}:\n{text}");
-        let found = hunt::Found::of(&summary);
+        let found = Found::of(&summary);
         assert!(text.contains(&found.told()[1..]), "{what}:\n{text}");
         let json: serde_json::Value = serde_json::from_str(&hunt::json(&summary, "0.1.0")).unwrap();
         for (name, number) in
@@ -186,10 +187,10 @@ fn known_only() -> Vec<anchorite_model::FindingLine> {
 #[test]
 fn four_findings_of_one_known_bug_are_one_known_issue() {
     let summary = HuntSummary { findings: known_only(), ..quiet_hunt() };
-    assert_eq!(hunt::Found::of(&summary), hunt::Found { new: 0, known: 1, waiting: 0 });
+    assert_eq!(Found::of(&summary), Found { new: 0, known: 1, waiting: 0 });
     let finding = skew();
     let listed = [(&finding, "a"); 4];
-    let text = finding::overview(None, &listed, 0, &OPTIONS);
+    let text = hunt::overview(None, &listed, 0, &OPTIONS);
     assert!(text.starts_with("No new findings, 1 known issue, none waiting to be examined\n"));
 }
 

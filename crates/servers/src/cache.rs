@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::folder::OwnedFolder;
 use crate::install::{Installation, Runs, Source};
-use crate::{Error, Progress, family, limits, owner};
+use crate::{Error, Progress, family, leftovers, limits};
 
 const MANIFEST: &str = "installed.json";
 /// For entries that another user must reach, when we are root.
@@ -109,7 +109,7 @@ impl Cache {
         if let Some(found) = self.find(key) {
             return Ok(found);
         }
-        owner::sweep(&self.root);
+        leftovers::sweep(&self.root);
         let folder = OwnedFolder::create(&self.root)?;
         let workshop = Workshop {
             folder: &folder,

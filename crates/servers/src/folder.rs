@@ -3,7 +3,7 @@
 //! Idea: one thing to end. A folder holds the data of one server (or a half-built cache entry) and knows the
 //! processes that were started for it. Ending it — by drop, by a panic that unwinds, by [`stop_all`] — kills
 //! them first and then removes the folder. The folder's *name* says who owns it ([`Owner`]),
-//! so the name is the record, and whoever comes later can remove a dead owner's folder (`owner::sweep`).
+//! so the name is the record, and whoever comes later can remove a dead owner's folder (`leftovers::sweep`).
 //! Blind spot: a panic strategy of `abort` runs no drop; then the next start cleans up.
 
 use std::fs::{self, DirBuilder};
@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use anchorite_owner::Identity;
 use rustix::process::Signal;
 
+use crate::container::Container;
 use crate::owner::Owner;
 use crate::process::{Life, Process, Watch, spawn};
-use crate::source::container::Container;
 use crate::{Error, limits};
 
 /// The file in a folder that names what runs for it, for those who come after a killed owner.

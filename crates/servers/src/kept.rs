@@ -13,10 +13,12 @@ use anchorite_owner::Identity;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{make_folder, user_folder};
+use crate::container::Container;
 use crate::install::Runs;
+use crate::options::Options;
 use crate::process::Process;
-use crate::source::container::Container;
-use crate::{Error, Request, RunningServer, family, folder};
+use crate::running::{self, RunningServer};
+use crate::{Error, Request, family, folder};
 
 /// A kept server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,9 +45,17 @@ pub struct Kept {
     pub engine: Option<PathBuf>,
 }
 
+/// Like [`crate::start`], but the server outlives this process until [`stop_kept`] stops it.
+pub fn keep(request: &Request, options: &Options<'_>) -> Result<Kept, Error> {
+    let server = running::start_with(request, options, true)?;
+    let kept = Kept::record(request, &server)?;
+    server.folder.release();
+    Ok(kept)
+}
+
 impl Kept {
     /// Writes the record of a server that was just started.
-    pub(crate) fn record(request: &Request, server: &RunningServer) -> Result<Self, Error> {
+    fn record(request: &Request, server: &RunningServer) -> Result<Self, Error> {
         let port = server.endpoint.port;
         let engine = match &server.installation.runs {
             Runs::Image { engine, .. } => Some(engine.clone()),

@@ -5,9 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::container::Container;
 use crate::port::{self, Listener};
 use crate::process::{Ended, Watch, ended};
-use crate::source::container::Container;
 
 /// Lines of a log that an error message shows.
 const LOG_LINES: usize = 15;

@@ -5,25 +5,11 @@ use std::time::Duration;
 
 use crate::folder::OwnedFolder;
 use crate::install::Installation;
-use crate::kept::Kept;
 use crate::life::Life;
+use crate::options::Options;
 use crate::process::Ended;
 use crate::starter::Starter;
-use crate::{Endpoint, Error, Progress, Request, data_folder, obtain, owner, port};
-
-/// Asks whether a server is ready: its version, or why not. Called repeatedly until it succeeds, so an attempt should
-/// fail early rather than wait long.
-pub type Ready<'a> = dyn Fn(&Endpoint) -> Result<String, String> + 'a;
-
-/// How a server is to be started.
-pub struct Options<'a> {
-    /// Further arguments of the server program, after ours.
-    pub extra_args: Vec<String>,
-    /// Asks whether it is ready.
-    pub ready: &'a Ready<'a>,
-    /// Receives progress reports.
-    pub progress: &'a dyn Progress,
-}
+use crate::{Endpoint, Error, Request, data_folder, leftovers, obtain, port};
 
 /// A throw-away server. It ends, and its folder goes, with this value.
 #[derive(Debug)]
@@ -37,7 +23,7 @@ pub struct RunningServer {
     /// The number of the server's process; `None` if a container engine does not say.
     pub pid: Option<u32>,
     life: Life,
-    folder: OwnedFolder,
+    pub(crate) folder: OwnedFolder,
 }
 
 impl RunningServer {
@@ -82,22 +68,15 @@ pub fn start(request: &Request, options: &Options<'_>) -> Result<RunningServer, 
     start_with(request, options, false)
 }
 
-/// Like [`start`], but the server outlives this process until [`crate::stop_kept`] stops it.
-pub fn keep(request: &Request, options: &Options<'_>) -> Result<Kept, Error> {
-    let server = start_with(request, options, true)?;
-    let kept = Kept::record(request, &server)?;
-    server.folder.release();
-    Ok(kept)
-}
-
-fn start_with(
+/// Starts it; whoever keeps it records it and releases its folder.
+pub(crate) fn start_with(
     request: &Request,
     options: &Options<'_>,
     keep: bool,
 ) -> Result<RunningServer, Error> {
     let installation = obtain(request, options.progress)?;
     for parent in data_folder::all_parents() {
-        owner::sweep(&parent);
+        leftovers::sweep(&parent);
     }
     let parent = data_folder::parent();
     let folder =

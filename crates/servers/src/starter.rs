@@ -13,7 +13,7 @@ use crate::life::{LOG, Life};
 use crate::port::Listener;
 use crate::source::container;
 use crate::user::OtherUser;
-use crate::{Endpoint, Error, Options, cache, copy, limits, template, tool};
+use crate::{Endpoint, Error, Options, cache, copy, limits, template, tool, work};
 
 /// One attempt's result.
 enum Attempt {
@@ -148,7 +148,7 @@ impl Starter<'_> {
             tool::feed(&mut command, Some(&input))?;
         }
         let what = format!("initialising with {}", step.program.display());
-        tool::run(self.folder, command, &what, limits::INITIALISE, self.options.progress)
+        work::run(self.folder, command, &what, limits::INITIALISE, self.options.progress)
     }
 
     fn run_program(&self, program: &Path, port: u16) -> Result<(Endpoint, Life), Error> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anchorite_hunt::{Ended, HuntOptions, Stop, Tally};
 use anchorite_model::{FindingLine, HuntSummary, Level};
-use anchorite_report::hunt::{
+use anchorite_report::hunt_summary::{
     Found, by_oracle_told, disagreements_told, grouped, many, verdicts_told,
 };
 use anchorite_store::{Campaign, Past};

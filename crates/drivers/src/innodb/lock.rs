@@ -4,8 +4,6 @@
 //! those of `SHOW ENGINE INNODB STATUS`. Blind spot: predicate locks of spatial indexes are treated like
 //! record locks.
 
-use super::status::number_at_start;
-
 /// A lock on a record of an index or on a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lock {
@@ -144,6 +142,12 @@ impl TableMode {
             _ => false,
         }
     }
+}
+
+/// The number that the text starts with.
+pub(super) fn number_at_start<N: std::str::FromStr>(text: &str) -> Option<N> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! transaction, so a holder of more may stay unknown, and cuts the list to fit 1 MB
 //! ([`Status::truncated`]).
 
-use super::lock::{Lock, RecordLock, TableLock};
+use super::lock::{Lock, RecordLock, TableLock, number_at_start};
 use crate::PurgeProgress;
 
 const LIST_START: &str = "LIST OF TRANSACTIONS FOR EACH SESSION:";
@@ -166,12 +166,6 @@ pub(crate) fn purge_progress(text: &str) -> Option<PurgeProgress> {
         purged: number_at_start(purge)?,
         is_idle: purge.contains("state: running but idle"),
     })
-}
-
-/// The number that the text starts with.
-pub(super) fn number_at_start<N: std::str::FromStr>(text: &str) -> Option<N> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().ok()
 }
 
 #[cfg(test)]

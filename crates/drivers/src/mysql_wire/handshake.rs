@@ -18,9 +18,10 @@ use mysql_common::proto::MySerialize;
 
 use super::ServerError;
 use super::channel::Channel;
+use crate::encryption_choice::{Refusal, Wish, negotiate};
 use crate::endpoint::Endpoint;
 use crate::socket::Socket;
-use crate::tls::{Refusal, SslMode, Wish, negotiate};
+use crate::tls::SslMode;
 
 const OK_HEADER: u8 = 0x00;
 const MORE_DATA_HEADER: u8 = 0x01;

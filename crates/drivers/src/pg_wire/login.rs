@@ -12,9 +12,10 @@ use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::{backend::Message, frontend};
 
 use super::{PgConnection, message_of};
+use crate::encryption_choice::{Refusal, Wish, negotiate};
 use crate::endpoint::Endpoint;
 use crate::socket::Socket;
-use crate::tls::{Refusal, SslMode, Wish, negotiate};
+use crate::tls::SslMode;
 use crate::wait::{INTERRUPTED, is_interrupted, wait_readable};
 
 /// Longest time for opening a connection.

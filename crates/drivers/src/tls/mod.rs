@@ -12,14 +12,12 @@
 
 mod client;
 mod session;
-mod transport;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use client::{Client, Trust};
 pub(crate) use session::Encryption;
-pub(crate) use transport::{Refusal, Wish, negotiate};
 
 /// Stands for the CA certificates of this machine instead of a file.
 const SYSTEM: &str = "system";
@@ -74,7 +72,7 @@ pub struct Tls {
     /// Its key (PEM).
     pub key: Option<PathBuf>,
     /// What the first connection negotiated, so that later ones need not try: encrypted or not.
-    settled: Option<bool>,
+    pub(crate) settled: Option<bool>,
     /// Read from the files at the first connection; shared, so that sessions can be resumed.
     client: Arc<OnceLock<Result<Client, String>>>,
 }

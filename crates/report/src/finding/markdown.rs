@@ -8,11 +8,12 @@
 
 use anchorite_model::{Finding, Run};
 
+use super::brief::title;
 use super::compare::{RowPair, TablePair, compare};
 use super::outcomes::{outcomes, reasons};
 use super::words::{
     address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
-    script_title, seen_by, title, verdict,
+    script_title, seen_by, verdict,
 };
 use crate::blame::Blame;
 use crate::escape::visible;

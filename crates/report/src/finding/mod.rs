@@ -9,26 +9,27 @@
 //! Assumption: the finding's run is the last one, on fresh tables; nothing is shown that did not just happen.
 //! Blind spot: the reader's time. What is long (many serial orders, many rows) is cut, and says so.
 
+mod brief;
 mod compare;
 mod headline;
 mod lanes;
 mod markdown;
 mod outcomes;
-mod overview;
 mod page;
 mod section;
 mod words;
 
 use anchorite_model::Finding;
 
+pub(crate) use brief::in_brief;
+pub use brief::{remarks, title};
 pub use headline::headline;
 pub use markdown::markdown;
-pub use overview::overview;
 pub use page::{page, page_of_one};
 pub(crate) use words::{
     again as target_argument, anomaly as anomaly_told, blamed, product_and_version as product_told,
 };
-pub use words::{remarks, title};
+pub(crate) use words::{rate, replay, seen_by};
 
 use crate::export::{ExportError, Form, Script, export};
 use crate::svg::svg;

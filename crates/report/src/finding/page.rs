@@ -6,11 +6,12 @@
 use anchorite_model::{Finding, HuntSummary};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
+use super::brief::title;
 use super::headline::title_of;
 use super::section::{issue, section};
-use super::words::{anomaly, product_and_version, rate, title};
+use super::words::{anomaly, product_and_version, rate};
 use crate::escape::visible;
-use crate::hunt::{Found, capital, place_told, told_in_sentences};
+use crate::hunt_summary::{Found, capital, place_told, told_in_sentences};
 use crate::result::level_label;
 
 const STYLE: &str = include_str!("style.css");

@@ -3,7 +3,7 @@
 use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level, VerdictCounts};
 use serde_json::{Map, Value as Json, json};
 
-use super::Found;
+use crate::hunt_summary::Found;
 use crate::json::target;
 
 /// The summary as one JSON document with a line end. `version` is Anchorite's own.

@@ -6,8 +6,8 @@
 
 use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level};
 
-use super::{Found, capital, many, seen_by, told_in_sentences, verdicts_told};
 use crate::finding::anomaly_told;
+use crate::hunt_summary::{Found, capital, many, seen_by, told_in_sentences, verdicts_told};
 use crate::junit::{escaped, escaped_text};
 
 /// The summary as a JUnit document.

@@ -5,10 +5,10 @@
 
 use anchorite_model::{FindingLine, HuntSummary, Level, Product};
 
-use super::{Found, capital, many, place_told, seen_by, told_in_sentences};
 use crate::TextOptions;
 use crate::escape::visible;
 use crate::finding::{anomaly_told, product_told, target_argument};
+use crate::hunt_summary::{Found, capital, many, place_told, seen_by, told_in_sentences};
 use crate::page::{INDENT, Page, paint, prose, section};
 use crate::style::{Ink, Line};
 

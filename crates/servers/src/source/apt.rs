@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::sources_list::Archive;
 use crate::folder::OwnedFolder;
-use crate::{Error, Progress, limits, tool};
+use crate::{Error, Progress, limits, tool, work};
 
 /// A private apt in a temporary folder.
 pub(crate) struct Apt<'a> {
@@ -67,7 +67,7 @@ impl<'a> Apt<'a> {
             command.arg("-x").arg(&path).arg(tree);
             tool::feed(&mut command, None)?;
             let what = format!("unpacking {}", path.display());
-            tool::run(self.folder, command, &what, limits::DOWNLOAD, progress)?;
+            work::run(self.folder, command, &what, limits::DOWNLOAD, progress)?;
         }
         Ok(())
     }
@@ -99,6 +99,6 @@ impl<'a> Apt<'a> {
         command.args(args).env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
         tool::feed(&mut command, None)?;
         let what = format!("apt-get {} ({})", args.join(" "), self.suite);
-        tool::run(self.folder, command, &what, limits::DOWNLOAD, progress)
+        work::run(self.folder, command, &what, limits::DOWNLOAD, progress)
     }
 }

@@ -7,56 +7,15 @@
 //! Blind spot: the server is no process of ours; what is watched is the engine's own `wait` command.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anchorite_model::Product;
 use anchorite_model::product as description;
 
+use crate::container::Container;
 use crate::folder::OwnedFolder;
 use crate::install::{Installation, Runs, Source};
-use crate::{Error, Progress, catalog, family, limits, tool};
-
-/// A container that was started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Container {
-    /// Its name.
-    pub name: String,
-    /// The podman or docker command.
-    pub engine: PathBuf,
-}
-
-impl Container {
-    /// Stops and removes it, if it still exists.
-    pub(crate) fn remove(&self) {
-        let _ = tool::ask(&self.engine, ["rm", "-f", "-v", &self.name]);
-    }
-
-    /// Whether it runs.
-    pub(crate) fn runs(&self) -> bool {
-        let format = ["inspect", "--format", "{{.State.Running}}", &self.name];
-        tool::ask(&self.engine, format).is_some_and(|(_, output)| output.trim() == "true")
-    }
-
-    /// The command that ends when the container ends.
-    pub(crate) fn waiting(&self) -> Command {
-        let mut command = Command::new(&self.engine);
-        command.args(["wait", &self.name]).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command
-    }
-
-    /// The number of its first process on this machine, if the engine tells.
-    pub(crate) fn pid(&self) -> Option<u32> {
-        let format = ["inspect", "--format", "{{.State.Pid}}", &self.name];
-        tool::ask(&self.engine, format)?.1.trim().parse().ok().filter(|pid| *pid != 0)
-    }
-
-    /// The last lines that the server printed.
-    pub(crate) fn log(&self) -> String {
-        let output = tool::ask(&self.engine, ["logs", "--tail", "15", &self.name]);
-        output.map(|(_, text)| text).unwrap_or_default()
-    }
-}
+use crate::{Error, Progress, catalog, family, limits, tool, work};
 
 /// The engine, if there is one whose daemon answers.
 pub(crate) fn engine() -> Option<PathBuf> {
@@ -107,7 +66,7 @@ pub(crate) fn start(
     if !here.is_some_and(|(status, _)| status.success()) {
         progress.step(&format!("fetching the image {image}"));
         let command = engine_command(&["pull".to_owned(), image.to_owned()])?;
-        tool::run(folder, command, &format!("fetching {image}"), limits::DOWNLOAD, progress)?;
+        work::run(folder, command, &format!("fetching {image}"), limits::DOWNLOAD, progress)?;
     }
     let name = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let container = Container { name, engine: engine.to_owned() };
@@ -118,7 +77,7 @@ pub(crate) fn start(
     args.extend(family::settings(product, version));
     args.extend_from_slice(extra);
     let command = engine_command(&args)?;
-    tool::run(folder, command, &format!("starting {image}"), limits::INITIALISE, progress)?;
+    work::run(folder, command, &format!("starting {image}"), limits::INITIALISE, progress)?;
     Ok(container)
 }
 

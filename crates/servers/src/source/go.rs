@@ -17,7 +17,7 @@ use anchorite_model::product::GoModule;
 use super::made;
 use crate::cache::{Made, Workshop};
 use crate::version::numbers;
-use crate::{Error, Progress, copy, limits, tool};
+use crate::{Error, Progress, copy, limits, tool, work};
 
 /// The first Go that fetches other toolchains.
 const SWITCHES_TOOLCHAINS: [u32; 2] = [1, 21];
@@ -82,7 +82,7 @@ impl<'a> Go<'a> {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         tool::feed(&mut command, None)?;
         let what = format!("go {}", args.join(" "));
-        tool::run(self.workshop.folder, command, &what, limit, self.progress)
+        work::run(self.workshop.folder, command, &what, limit, self.progress)
     }
 
     /// Downloads a module and copies it, writable, to `to`.

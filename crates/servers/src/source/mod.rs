@@ -23,7 +23,7 @@ use crate::cache::{Cache, Made, Workshop};
 use crate::catalog::{self, Recipe, Row};
 use crate::install::{Installation, Source};
 use crate::version::satisfies;
-use crate::{Error, Progress, Request, family, tool, version};
+use crate::{Error, Progress, Request, family, tool, version_output};
 
 /// Finds, fetches or builds the server that was asked for.
 pub fn obtain(request: &Request, progress: &dyn Progress) -> Result<Installation, Error> {
@@ -176,7 +176,7 @@ fn version_by(product: Product, words: &[PathBuf]) -> Option<String> {
     let args = rest.iter().map(|word| word.as_os_str());
     let args = args.chain(family::version_args(product).iter().map(OsStr::new));
     let (_, output) = tool::ask(program, args)?;
-    version::from_output(product, &output)
+    version_output::from_output(product, &output)
 }
 
 /// Asks the program that a recipe put into the workshop for its version, using this command line.

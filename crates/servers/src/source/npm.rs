@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::made;
 use crate::cache::{Made, Workshop};
 use crate::version::{numbers, satisfies};
-use crate::{Error, Progress, limits, tool};
+use crate::{Error, Progress, limits, tool, work};
 
 /// npm's word for this processor.
 fn npm_processor() -> Option<&'static str> {
@@ -99,7 +99,7 @@ fn npm(workshop: &Workshop<'_>, args: &[&str], progress: &dyn Progress) -> Resul
     command.env("npm_config_loglevel", "error").env("npm_config_update_notifier", "false");
     tool::feed(&mut command, None)?;
     let what = format!("npm {}", args.join(" "));
-    tool::run(workshop.folder, command, &what, limits::DOWNLOAD, &listen)?;
+    work::run(workshop.folder, command, &what, limits::DOWNLOAD, &listen)?;
     let lines = listen.lines.into_inner().unwrap_or_else(|poison| poison.into_inner());
     Ok(lines.join("\n"))
 }
@@ -119,7 +119,7 @@ fn unpack(workshop: &Workshop<'_>, progress: &dyn Progress) -> Result<(), Error>
     command.arg("-xzf").arg(&archive).arg("-C").arg(&workshop.entry).arg("--no-same-owner");
     tool::feed(&mut command, None)?;
     let what = format!("unpacking {}", archive.display());
-    tool::run(workshop.folder, command, &what, limits::DOWNLOAD, progress)
+    work::run(workshop.folder, command, &what, limits::DOWNLOAD, progress)
 }
 
 /// The newest of the listed versions that satisfies the request. Their numbers end in a pre-release of the packager

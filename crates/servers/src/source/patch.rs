@@ -13,7 +13,7 @@ use std::process::Command;
 use super::apt::Apt;
 use super::sources_list::Archive;
 use crate::cache::Workshop;
-use crate::{Error, Progress, limits, tool};
+use crate::{Error, Progress, limits, tool, work};
 
 /// The loader's file name and the folder name of this processor's libraries, as Debian calls them.
 fn names_of_processor() -> Option<(&'static str, &'static str)> {
@@ -85,7 +85,7 @@ impl<'a> Tree<'a> {
             command.arg("--set-rpath").arg(joined(&libraries)).arg(&file);
             tool::feed(&mut command, None)?;
             let what = format!("patchelf {}", file.display());
-            tool::run(self.workshop.folder, command, &what, limits::INITIALISE, progress)?;
+            work::run(self.workshop.folder, command, &what, limits::INITIALISE, progress)?;
         }
         Ok(())
     }

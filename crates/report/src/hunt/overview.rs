@@ -2,10 +2,10 @@
 
 use anchorite_model::{Finding, HuntSummary};
 
-use super::words::{anomaly, in_brief, rate, replay, seen_by, title};
 use crate::TextOptions;
 use crate::escape::visible;
-use crate::hunt::{self, Found, capital};
+use crate::finding::{anomaly_told as anomaly, in_brief, rate, replay, seen_by, title};
+use crate::hunt_summary::{Found, capital, place_told, told_in_sentences};
 use crate::opinion::disagreement_told;
 use crate::page::{INDENT, Page, paint, prose};
 use crate::result::counted;
@@ -23,8 +23,8 @@ pub fn overview(
     let heading = capital(&Found::among(&all, waiting).told());
     let mut out = vec![Line::of(Ink::Title, heading)];
     if let Some(summary) = summary {
-        let told = summary.places.iter().map(hunt::place_told);
-        for sentence in told.chain(hunt::told_in_sentences(summary)) {
+        let told = summary.places.iter().map(place_told);
+        for sentence in told.chain(told_in_sentences(summary)) {
             page.indented(Ink::Plain, &visible(&sentence), &mut out);
         }
     }

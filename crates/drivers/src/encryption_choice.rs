@@ -4,9 +4,9 @@
 //! cannot be negotiated, the other way is tried if the mode allows both. A server that was not reached is not tried
 //! again.
 
-use super::SslMode;
 use crate::TargetError;
 use crate::endpoint::Endpoint;
+use crate::tls::SslMode;
 
 /// What an attempt should do about encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
