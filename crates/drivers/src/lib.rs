@@ -20,6 +20,7 @@ mod innodb;
 pub mod login;
 mod mark;
 mod mysql;
+mod mysql_control;
 pub mod mysql_family;
 mod mysql_wire;
 mod open;

@@ -15,7 +15,7 @@ mod watcher;
 
 use anchorite_model::Answer;
 
-use crate::mysql_family::{rows, text};
+use crate::mysql_control::{rows, text};
 use crate::{PurgeProgress, PurgeQuestion};
 
 use blockers::row_waits;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{STATUS_COLUMN, Status, row_waits};
 use crate::endpoint::Endpoint;
-use crate::mysql_family::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
+use crate::mysql_control::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 

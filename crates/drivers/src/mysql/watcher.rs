@@ -5,7 +5,7 @@
 
 use super::data_locks::{DataLock, Edge, thread_waits};
 use crate::endpoint::Endpoint;
-use crate::mysql_family::{
+use crate::mysql_control::{
     CONTROL_LIMIT, StateWatch, Threads, cannot_ask, rows, text, variable, waiting_states,
 };
 use crate::mysql_wire::{Connection, WireError};

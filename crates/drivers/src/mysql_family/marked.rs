@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{CONTROL_LIMIT, Server, rows, text};
+use super::Server;
 use crate::mark::{Kind, Marked, PREFIX};
+use crate::mysql_control::{CONTROL_LIMIT, rows, text};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError};
 

@@ -4,17 +4,13 @@
 //! are set and read back (`server`), what errors mean (`errors`), and which of the probes tells who waits for whom
 //! (`probes`). The server's own version decides which product it is, whatever the URL says.
 
-mod control;
 mod errors;
 mod marked;
-mod metadata;
 mod probes;
-mod processlist;
 mod query_watcher;
 mod schema;
 mod server;
 mod session;
-mod state_watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,19 +19,14 @@ use anchorite_model::{Level, Product, TargetInfo};
 
 use crate::endpoint::Endpoint;
 use crate::mark::Marked;
+use crate::mysql_control::{CONTROL_LIMIT, rows, text};
 use crate::mysql_wire::{Connection, WireError};
 use crate::socket::{Identity, come_closer};
 use crate::trace::SocketFile;
 use crate::{Schema, Target, TargetError, Trace};
 
-pub(crate) use control::{first_text, known_answer, rows, text, variable};
 pub(crate) use errors::ErrorRules;
-pub(crate) use processlist::waiting_states;
 pub(crate) use server::Server;
-pub(crate) use state_watch::{StateWatch, Threads};
-
-/// How long one statement of setting up, tidying up or watching may take.
-pub(crate) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Connects to a `mysql://`, `mariadb://` or `tidb://` endpoint and finds out what answers there.
 pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Target>, TargetError> {
@@ -66,14 +57,6 @@ fn introduce(connection: &mut Connection) -> Option<Identity> {
     let cells: Vec<String> = rows(&answer, 0).first()?.iter().filter_map(text).collect();
     let (port, socket) = (cells.first()?.parse().ok()?, cells.get(1)?);
     Some(Identity { port, sockets: vec![socket.into()], identity: cells.join(" ") })
-}
-
-/// The server could not be asked who waits for whom.
-pub(crate) fn cannot_ask(endpoint: &str, error: &WireError) -> TargetError {
-    TargetError::Prepare {
-        target: endpoint.to_owned(),
-        reason: format!("the server could not be asked who waits for whom: {error}"),
-    }
 }
 
 /// The target of any product of the family.

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use anchorite_model::Value;
 use anchorite_model::product::Waits;
 
-use super::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
 use crate::endpoint::Endpoint;
+use crate::mysql_control::{CONTROL_LIMIT, StateWatch, cannot_ask, rows, text, waiting_states};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 use anchorite_model::{DbError, Level};
 
 use super::session::{self, OpenConnections};
-use super::{CONTROL_LIMIT, Server, marked, text};
+use super::{Server, marked};
 use crate::away::reach;
 use crate::mark::Mark;
+use crate::mysql_control::{CONTROL_LIMIT, text};
 use crate::mysql_wire::Connection;
 use crate::{
     OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Watcher, execute, heed,

@@ -9,8 +9,9 @@ use std::time::Duration;
 use anchorite_model::product::Descriptor;
 use anchorite_model::{Level, Product, TargetInfo};
 
-use super::{CONTROL_LIMIT, ErrorRules, first_text, known_answer, probes, variable};
+use super::{ErrorRules, probes};
 use crate::endpoint::Endpoint;
+use crate::mysql_control::{CONTROL_LIMIT, first_text, known_answer, variable};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, PurgeQuestion, TargetError, Watcher, innodb};
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{CONTROL_LIMIT, Server};
+use super::Server;
 use crate::endpoint::Endpoint;
+use crate::mysql_control::CONTROL_LIMIT;
 use crate::mysql_wire::Connection;
 use crate::{ConnectionId, OpenedSession, Reply, Session, SessionOptions, TargetError};
 

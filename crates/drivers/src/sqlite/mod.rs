@@ -29,6 +29,7 @@
 //! busy_timeout` in a case has no effect, the limit is [`crate::SessionOptions::lock_wait`].
 
 mod error;
+mod folder;
 mod holding;
 mod marked;
 mod schema;

@@ -1,6 +1,5 @@
 //! The run's own database file, in a temporary folder, with the sessions that use it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -8,8 +7,8 @@ use std::time::Duration;
 use anchorite_model::{DbError, Level, TargetInfo, Value};
 use rusqlite::{Connection, OpenFlags};
 use rustix::event::{EventfdFlags, eventfd};
-use tempfile::TempDir;
 
+use super::folder::Folder;
 use super::session::SqliteSession;
 use super::shared_state::SharedState;
 use super::worker::Worker;
@@ -18,18 +17,6 @@ use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Wait,
     Watcher, execute,
 };
-
-/// The temporary folder; removed when the last user is gone, even when a panic unwinds.
-#[derive(Debug)]
-pub(super) struct Folder {
-    folder: TempDir,
-}
-
-impl Folder {
-    fn database(&self) -> PathBuf {
-        self.folder.path().join("case.sqlite")
-    }
-}
 
 /// One database file.
 pub(super) struct SqliteSchema {
@@ -45,7 +32,7 @@ impl SqliteSchema {
     pub(super) fn create(variant: Variant, info: TargetInfo) -> Result<Self, TargetError> {
         let failed = |reason: String| TargetError::Prepare { target: info.to_string(), reason };
         let folder = marked::create().map_err(|error| failed(error.to_string()))?;
-        let folder = Arc::new(Folder { folder });
+        let folder = Arc::new(Folder::of(folder));
         let name = folder.database().display().to_string();
         let shared_state = Arc::new(SharedState::new(variant));
         let schema = Self { variant, info: info.clone(), name, folder, shared_state };

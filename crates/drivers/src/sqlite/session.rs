@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use rusqlite::InterruptHandle;
 
-use super::schema::Folder;
+use super::folder::Folder;
 use super::shared_state::SharedState;
 use crate::{ConnectionId, Reply, Session};
 

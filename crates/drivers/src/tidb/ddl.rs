@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anchorite_model::sql::StatementKind;
 
 use super::processes::Process;
-use crate::mysql_family::{CONTROL_LIMIT, rows, text};
+use crate::mysql_control::{CONTROL_LIMIT, rows, text};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, Wait};
 

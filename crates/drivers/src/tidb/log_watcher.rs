@@ -13,7 +13,7 @@ use super::follow::Follower;
 use super::log::LoggedWaits;
 use super::processes::{PROCESSES, Process, processes};
 use crate::endpoint::Endpoint;
-use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, first_text, rows};
+use crate::mysql_control::{CONTROL_LIMIT, cannot_ask, first_text, rows};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 

@@ -12,7 +12,7 @@ mod trx_watcher;
 
 use std::path::{Path, PathBuf};
 
-use crate::mysql_family::variable;
+use crate::mysql_control::variable;
 use crate::mysql_wire::{Connection, WireError};
 
 pub(crate) use log_watcher::LogWatcher;

@@ -4,7 +4,7 @@ use anchorite_model::Value;
 
 use super::log::Timestamp;
 use crate::ConnectionId;
-use crate::mysql_family::text;
+use crate::mysql_control::text;
 
 /// The list has the transaction's start in every version.
 pub(super) const PROCESSES: &str =

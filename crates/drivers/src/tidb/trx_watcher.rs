@@ -12,7 +12,7 @@ use anchorite_model::Value;
 use super::ddl::DdlWatch;
 use super::processes::{PROCESSES, processes};
 use crate::endpoint::Endpoint;
-use crate::mysql_family::{CONTROL_LIMIT, cannot_ask, rows, text};
+use crate::mysql_control::{CONTROL_LIMIT, cannot_ask, rows, text};
 use crate::mysql_wire::{Connection, WireError};
 use crate::{ConnectionId, TargetError, Wait, Watcher};
 
