@@ -30,17 +30,28 @@ struct Clocked<'a> {
     arena: Arena<'a>,
     first_runs: Duration,
     rehearsals: Duration,
-    is_rehearsing: bool,
 }
 
 impl Runner for Clocked<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
         let begun = Instant::now();
         let run = self.arena.run(case, level);
-        let spent = if self.is_rehearsing { &mut self.rehearsals } else { &mut self.first_runs };
-        *spent += begun.elapsed();
-        self.is_rehearsing = true;
+        self.first_runs += begun.elapsed();
         run
+    }
+
+    fn rehearse(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        let begun = Instant::now();
+        let run = self.arena.rehearse(case, level);
+        self.rehearsals += begun.elapsed();
+        run
+    }
+
+    fn rehearse_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+        let begun = Instant::now();
+        let runs = self.arena.rehearse_all(cases, level);
+        self.rehearsals += begun.elapsed();
+        runs
     }
 }
 
@@ -99,16 +110,10 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
         let limits = Limits::hurried();
         let options = RunOptions { asking, limits, terse: true, ..RunOptions::default() };
         let arena = Arena::new(target, options).expect("the target can be used");
-        let mut runner = Clocked {
-            arena,
-            first_runs: Duration::ZERO,
-            rehearsals: Duration::ZERO,
-            is_rehearsing: false,
-        };
+        let mut runner = Clocked { arena, first_runs: Duration::ZERO, rehearsals: Duration::ZERO };
         let mut blocked = 0;
         while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
             for case in *block {
-                runner.is_rehearsing = false;
                 let tried = examiner.examine(&mut runner, case, Some(level)).expect("a case runs");
                 let waits = |outcome: &Outcome| matches!(outcome, Outcome::Blocked { .. });
                 blocked += usize::from(tried.run.events.iter().any(|e| waits(&e.outcome)));

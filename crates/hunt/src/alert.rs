@@ -19,18 +19,20 @@ pub struct Alert<'a> {
 
 impl Runner for Alert<'_> {
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
-        if (self.in_doubt)() {
-            return Err(self.lost("somebody else has lost it".to_owned()).into());
-        }
+        self.check_doubt()?;
         let run = self.runner.run(case, level);
         self.checked(run)
     }
 
-    fn run_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
-        if (self.in_doubt)() {
-            return Err(self.lost("somebody else has lost it".to_owned()).into());
-        }
-        match self.runner.run_all(cases, level) {
+    fn rehearse(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        self.check_doubt()?;
+        let run = self.runner.rehearse(case, level);
+        self.checked(run)
+    }
+
+    fn rehearse_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+        self.check_doubt()?;
+        match self.runner.rehearse_all(cases, level) {
             Ok(runs) => runs.into_iter().map(|run| self.checked(Ok(run))).collect(),
             Err(error) => self.checked(Err(error)).map(|run| vec![run]),
         }
@@ -51,6 +53,13 @@ impl Runner for Alert<'_> {
 }
 
 impl Alert<'_> {
+    fn check_doubt(&self) -> Result<(), RunError> {
+        match (self.in_doubt)() {
+            true => Err(self.lost("somebody else has lost it".to_owned()).into()),
+            false => Ok(()),
+        }
+    }
+
     fn checked(&self, run: Result<Run, RunError>) -> Result<Run, RunError> {
         let run = match run.map_err(StageError::from) {
             Err(StageError::Setup { error, .. }) if error.class == ErrorClass::ConnectionLost => {

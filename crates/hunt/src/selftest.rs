@@ -338,6 +338,14 @@ impl Runner for Honestly<'_> {
         self.0.run(case, level)
     }
 
+    fn rehearse(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        self.0.rehearse(case, level)
+    }
+
+    fn rehearse_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+        self.0.rehearse_all(cases, level)
+    }
+
     fn has_elsewhere(&self) -> bool {
         true
     }

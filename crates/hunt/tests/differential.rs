@@ -79,6 +79,10 @@ impl Runner for Faulty<'_> {
         self.arena.run(case, level)
     }
 
+    fn rehearse(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        self.arena.rehearse(case, level)
+    }
+
     fn has_elsewhere(&self) -> bool {
         true
     }

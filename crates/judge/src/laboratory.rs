@@ -18,15 +18,15 @@ impl<'r> Laboratory<'r> {
         Self { runner, level }
     }
 
-    /// Runs a case on the same target.
+    /// Runs a case on the same target; a serial order in a single session without a past ([`Runner::rehearse`]).
     pub fn run(&mut self, case: &Case) -> Result<Run, RunError> {
-        self.runner.run(case, self.level)
+        self.runner.rehearse(case, self.level)
     }
 
     /// Runs several unrelated cases on the same target: in fewer round trips than one after the other, if the target
     /// accepts several statements at once.
     pub fn run_all(&mut self, cases: &[Case]) -> Result<Vec<Run>, RunError> {
-        self.runner.run_all(cases, self.level)
+        self.runner.rehearse_all(cases, self.level)
     }
 
     /// Runs a case on the second target; `None` if none was given.

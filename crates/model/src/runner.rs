@@ -1,8 +1,10 @@
 //! Ways to run cases, and what can go wrong.
 //!
 //! Idea: oracles, the reducer and campaigns ask for runs, whatever the preparation of tables and sessions. So the trait
-//! is here, below all of them; the implementations are in the stage. Errors differ by database: an oracle passes them
-//! on as they are, and code that knows the stage unpacks them ([`RunError`]).
+//! is here, below all of them; the implementations are in the stage. A run that is judged has the sessions of its case;
+//! what an oracle compares it with is *rehearsed*, and must not inherit anything from the sessions of the run.
+//! Errors differ by database: an oracle passes them on as they are, and code that knows the stage unpacks them
+//! ([`RunError`]).
 
 use std::error::Error;
 use std::fmt;
@@ -14,9 +16,15 @@ pub trait Runner {
     /// Runs a case on tables that look new; `level` overrides what the case says.
     fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError>;
 
-    /// Runs several unrelated cases: one after the other, unless the runner can send them together.
-    fn run_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
-        cases.iter().map(|case| self.run(case, level)).collect()
+    /// Runs a case that a run is compared with. One in which transactions follow one another runs in a single session
+    /// without a past, so that a fault that lives in the sessions of the run does not repeat itself.
+    fn rehearse(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        self.run(case, level)
+    }
+
+    /// Rehearses several unrelated cases: one after the other, unless the runner can send them together.
+    fn rehearse_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+        cases.iter().map(|case| self.rehearse(case, level)).collect()
     }
 
     /// Whether there is a second target to compare with.
@@ -50,8 +58,12 @@ impl Runner for Pair<'_> {
         self.here.run(case, level)
     }
 
-    fn run_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
-        self.here.run_all(cases, level)
+    fn rehearse(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        self.here.rehearse(case, level)
+    }
+
+    fn rehearse_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+        self.here.rehearse_all(cases, level)
     }
 
     fn has_elsewhere(&self) -> bool {

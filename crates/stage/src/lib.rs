@@ -17,6 +17,7 @@ mod ending;
 pub mod isolation;
 pub mod limits;
 mod looking;
+mod one_session;
 mod open_sessions;
 mod runner;
 mod settle;

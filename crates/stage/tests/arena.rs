@@ -233,11 +233,13 @@ fn several_schedules_at_once_give_the_runs_of_each() {
         let mixed = [alike[0].clone(), small(1, ", b INT"), alike[2].clone()];
         for cases in [&alike[..], &mixed, &alike[..1], &[]] {
             for _ in 0..2 {
-                let together = arena.run_all(cases, None).expect("they run");
+                let together = arena.rehearse_all(cases, None).expect("they run");
                 assert_eq!(together.len(), cases.len());
                 for (case, run) in cases.iter().zip(&together) {
                     let alone = arena.run(case, None).expect("it runs");
                     assert_eq!(essence(run), essence(&alone), "{}", target.info());
+                    let rehearsed = arena.rehearse(case, None).expect("it runs");
+                    assert_eq!(essence(&rehearsed), essence(&alone), "{}", target.info());
                 }
             }
         }

@@ -130,8 +130,10 @@ fn serial_and_concurrent_cases_with_the_same_tables_share_an_arena() {
         let mut fresh = FreshTables { target: &target, options: RunOptions::default() };
         for case in order.into_iter().chain(order) {
             let run = arena.run(case, None).unwrap_or_else(|error| panic!("{error}"));
+            let rehearsed = arena.rehearse(case, None).unwrap_or_else(|error| panic!("{error}"));
             let expected = fresh.run(case, None).expect("it runs on fresh tables");
             assert_eq!(essence(&run), essence(&expected));
+            assert_eq!(essence(&rehearsed), essence(&expected));
         }
     }
 }

@@ -143,11 +143,29 @@ impl Kept {
             }
             sessions.push(kept_session.opened);
         }
-        let watching = match self.watching.take() {
+        let watching = self.take_watching(set, options);
+        Ok((OpenSessions { sessions, watching }, moving))
+    }
+
+    /// Sessions for the case that have run nothing.
+    pub(super) fn open_sessions(
+        &mut self,
+        case: &Case,
+        set: &Set,
+        options: &RunOptions,
+    ) -> Result<OpenSessions, TargetError> {
+        let sessions = case.sessions.iter().enumerate().map(|(index, name)| {
+            set.schema.open(&session_options(name, level_of(case, index, options), options))
+        });
+        let sessions = sessions.collect::<Result<_, _>>()?;
+        Ok(OpenSessions { sessions, watching: self.take_watching(set, options) })
+    }
+
+    fn take_watching(&mut self, set: &Set, options: &RunOptions) -> Watching {
+        match self.watching.take() {
             Some(watching) => watching,
             None => Watching::begin(set.schema.as_ref(), options),
-        };
-        Ok((OpenSessions { sessions, watching }, moving))
+        }
     }
 
     /// Takes the sessions and the watcher back after a case.

@@ -7,7 +7,10 @@
 //! Source: measured reset methods, DESIGN §4.
 //!
 //! * `preparation`: what the text of a case allows; pure. `set`: one set of tables. `purge`: when a set may be used
-//!   again. `serial`: schedules without concurrency, in one round trip. `kept`: all that is kept.
+//!   again. `serial`: rehearsals without concurrency, in one round trip. `kept`: all that is kept.
+//!
+//! A case that is judged always runs in sessions of its own, of which the kept ones are a supply; a rehearsal never
+//! does ([`crate::one_session`]).
 //!
 //! Assumption: one arena per thread; the server is not restarted with other settings in between. After anything
 //! unexpected (a lost connection, a statement that would not end, an interruption) everything is dropped and opened
@@ -30,11 +33,29 @@ use self::preparation::{Preparation, Reader};
 use self::serial::Schedule;
 use crate::case_session::CaseSession;
 use crate::ending::{Remains, read_final_state};
+use crate::one_session::{in_one_session, is_serial, told_as};
 use crate::open_sessions::Stage;
 use crate::{RunOptions, StageError, await_turn, heeding, run_in_turn};
 
 /// So many serial schedules are sent in one round trip.
 const TOGETHER_MAX: usize = 16;
+
+/// Which sessions a case runs in.
+#[derive(Debug, Clone, Copy)]
+enum Sessions {
+    /// Those of earlier cases.
+    Kept,
+    /// New ones, which are closed afterwards.
+    New,
+}
+
+/// How a case is run step by step.
+#[derive(Debug, Clone, Copy)]
+struct Manner {
+    /// Whether the server's deadlock timers are not waited for.
+    hurries: bool,
+    sessions: Sessions,
+}
 
 /// Runs cases on kept tables and sessions.
 pub struct Arena<'t> {
@@ -70,7 +91,7 @@ impl<'t> Arena<'t> {
     ) -> Result<Option<Vec<Run>>, StageError> {
         let Some(first) = schedules.first() else { return Ok(None) };
         let has_same_tables = |next: &Schedule<'_>| next.preparation.ddl == first.preparation.ddl;
-        let is_fit = |next| has_same_tables(next) && serial::is_serial(next.case);
+        let is_fit = |next| has_same_tables(next) && is_serial(next.case);
         if !schedules.iter().all(is_fit) {
             return Ok(None);
         }
@@ -116,10 +137,27 @@ impl<'t> Arena<'t> {
         &mut self,
         case: &Case,
         preparation: &Preparation<'_>,
+        sessions: Sessions,
     ) -> Result<Run, StageError> {
-        match self.run_once(case, preparation, true)? {
-            (_, true) => Ok(self.run_once(case, preparation, false)?.0),
+        let manner = Manner { hurries: true, sessions };
+        match self.run_once(case, preparation, manner)? {
+            (_, true) => {
+                Ok(self.run_once(case, preparation, Manner { hurries: false, ..manner })?.0)
+            }
             (run, false) => Ok(run),
+        }
+    }
+
+    /// A rehearsal in sessions without a past, and in a single one if it is a serial order.
+    fn rehearse_step_by_step(&mut self, schedule: &Schedule<'_>) -> Result<Run, StageError> {
+        let Schedule { case, preparation } = schedule;
+        let dialect = self.target.info().product.dialect();
+        match in_one_session(case, dialect, &self.options) {
+            Some(merged) => {
+                let run = self.run_step_by_step(&merged, preparation, Sessions::New)?;
+                Ok(told_as(case, &self.options, run))
+            }
+            None => self.run_step_by_step(case, preparation, Sessions::New),
         }
     }
 
@@ -129,12 +167,16 @@ impl<'t> Arena<'t> {
         &mut self,
         case: &Case,
         preparation: &Preparation<'_>,
-        hurries: bool,
+        manner: Manner,
     ) -> Result<(Run, bool), StageError> {
         let mut kept = self.kept_for(preparation)?;
         let (target, options) = (self.target, &self.options);
         let mut set = kept.take_set(target, preparation, options)?;
-        let (mut open_sessions, moving) = kept.take_sessions(case, &set, options)?;
+        let Manner { hurries, sessions } = manner;
+        let (mut open_sessions, moving) = match sessions {
+            Sessions::Kept => kept.take_sessions(case, &set, options)?,
+            Sessions::New => (kept.open_sessions(case, &set, options)?, Vec::new()),
+        };
         let own_session = kept.own_session.as_mut();
         // Meanwhile the sessions switch schemas.
         let is_ready =
@@ -170,7 +212,11 @@ impl<'t> Arena<'t> {
             case_session.idle() && !case_session.maybe_in_transaction()
         };
         if case_sessions.iter().all(is_over) && watcher.is_some() == was_asked {
-            kept.return_cast(&run, case_sessions, watcher, set.schema.name());
+            let returned = match sessions {
+                Sessions::Kept => case_sessions,
+                Sessions::New => Vec::new(),
+            };
+            kept.return_cast(&run, returned, watcher, set.schema.name());
             kept.return_set(set);
             self.kept = Some(kept);
         }
@@ -185,17 +231,28 @@ impl Runner for Arena<'_> {
             let Some(preparation) = arena.reader.preparation(case) else {
                 return run_in_turn(arena.target, case, &arena.options);
             };
+            arena.run_step_by_step(case, &preparation, Sessions::Kept)
+        });
+        Ok(run?)
+    }
+
+    fn rehearse(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        let run = self.keeping(level, |arena| {
+            let _turn = await_turn(arena.target, &arena.options)?;
+            let Some(preparation) = arena.reader.preparation(case) else {
+                return run_in_turn(arena.target, case, &arena.options);
+            };
             let schedule = Schedule { case, preparation };
             let runs = arena.perform_serial(std::slice::from_ref(&schedule))?;
             match runs.and_then(|mut runs| runs.pop()) {
                 Some(run) => Ok(run),
-                None => arena.run_step_by_step(case, &schedule.preparation),
+                None => arena.rehearse_step_by_step(&schedule),
             }
         });
         Ok(run?)
     }
 
-    fn run_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
+    fn rehearse_all(&mut self, cases: &[Case], level: Option<Level>) -> Result<Vec<Run>, RunError> {
         let mut runs = Vec::new();
         for some in cases.chunks(TOGETHER_MAX) {
             let together = match some {
@@ -206,7 +263,7 @@ impl Runner for Arena<'_> {
                 Some(together) => runs.extend(together),
                 None => {
                     for case in some {
-                        runs.push(self.run(case, level)?);
+                        runs.push(self.rehearse(case, level)?);
                     }
                 }
             }

@@ -15,6 +15,8 @@ use anchorite_model::{Case, Statement};
 use anchorite_sql::Definition;
 use anchorite_sql::side_effects::{changes_only_rows, made_by};
 
+use crate::one_session::is_recognised;
+
 /// The most texts that are remembered before all are forgotten.
 const READINGS_MAX: usize = 2_000;
 
@@ -102,11 +104,6 @@ impl Reader {
             .filter(|_| !filling.iter().any(is_ddl));
         Some(Preparation { ddl, rows, refilled, refers })
     }
-}
-
-fn is_recognised(kind: &StatementKind) -> bool {
-    use StatementKind::{Ddl, Other, SetCommand};
-    !matches!(kind, Ddl | SetCommand | Other)
 }
 
 #[cfg(test)]

@@ -5,9 +5,14 @@
 //! connection, and the answers read afterwards. In a hunt two runs in three are of this kind: the oracles' rehearsals.
 //! No other session could be affected by traces of deleted rows, so one set of tables is enough.
 //!
-//! Assumption: it does not matter which connection runs a transaction when no other one is open. If something
-//! unforeseen happens (one of our own statements fails, an error ends a transaction, silence), there is no run, and the
-//! case is run step by step.
+//! The session has run nothing but serial schedules, in tables that no case uses and nobody else writes to while it
+//! lives. So it cannot have missed what others commit, and no wait, deadlock or conflict ever happened to it. A new
+//! connection for each schedule would cost more than the schedule; it is replaced after [`SESSION_USES_MAX`] round
+//! trips.
+//!
+//! Assumption: what a session did one transaction after another, alone, does not change what it does next
+//! ([`crate::one_session`]). If something unforeseen happens (one of our own statements fails, an error ends a
+//! transaction, silence), there is no run, and the case is run step by step, in a session of its own.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -15,12 +20,13 @@ use std::time::Instant;
 use anchorite_drivers::{OpenedSession, Reply, Session, Target, TargetError, await_answer};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{
-    BlockingKnowledge, Case, ErrorClass, Event, Level, Outcome, Rows, Run, SessionIndex, TargetInfo,
+    BlockingKnowledge, Case, ErrorClass, Event, Level, Outcome, Rows, Run, TargetInfo,
 };
 
 use super::preparation::Preparation;
 use super::set::{Set, bytes_of_rows, bytes_written, refilling};
-use crate::open_sessions::{blank_record, level_of, session_options};
+use crate::one_session::{self, common_level};
+use crate::open_sessions::{blank_record, session_options};
 use crate::{RunOptions, StageError};
 
 /// Longer schedules are not sent at once: both sides must be able to write without the other reading.
@@ -28,28 +34,18 @@ const BYTES_MAX: usize = 32 * 1024;
 /// Tables are truncated after this many times the wear that is allowed where rows are locked.
 const WEAR_FACTOR: usize = 16;
 
-/// Whether each transaction ends before another session sends anything.
-pub(super) fn is_serial(case: &Case) -> bool {
-    let mut open: Option<SessionIndex> = None;
-    for step in &case.steps {
-        if open.is_some_and(|session| session != step.session) {
-            return false;
-        }
-        match StatementKind::of(&step.statement.sql) {
-            StatementKind::Begin => open = Some(step.session),
-            StatementKind::Commit { chain: true } | StatementKind::Rollback { chain: true } => {
-                return false;
-            }
-            kind if kind.ends_transaction() => open = None,
-            _ => {}
-        }
-    }
-    open.is_none()
+/// A session is replaced by a new one after this many round trips.
+const SESSION_USES_MAX: u32 = 64;
+
+/// A session that runs only serial schedules.
+struct SerialSession {
+    opened: OpenedSession,
+    uses: u32,
 }
 
 /// A set of tables and, per level, a session with exclusive use of it. Sessions are dropped first.
 pub(super) struct Room {
-    kept_sessions: BTreeMap<Option<Level>, OpenedSession>,
+    kept_sessions: BTreeMap<Option<Level>, SerialSession>,
     /// Creates the tables where a session cannot switch schemas, and so must be opened here.
     own_session: Option<Box<dyn Session>>,
     set: Set,
@@ -80,7 +76,8 @@ impl Room {
         means: Means<'_>,
     ) -> Result<Option<Vec<Run>>, StageError> {
         let Means { own_session, knowledge, target, options } = means;
-        let Some(level) = common_level(schedules, options) else { return Ok(None) };
+        let cases = schedules.iter().map(|schedule| schedule.case);
+        let Some(level) = common_level(cases, options) else { return Ok(None) };
         let is_long = schedules.iter().map(Schedule::bytes).sum::<usize>() > BYTES_MAX / 2;
         if schedules.len() > 1 && is_long {
             return Ok(None);
@@ -99,16 +96,13 @@ impl Room {
             self.set.distrust();
             return Ok(None);
         }
-        let mut kept_session = match self.kept_sessions.remove(&level) {
-            Some(kept_session) => kept_session,
-            None => self.set.schema.open(&session_options("serial", level, options))?,
-        };
+        let mut kept_session = self.take_session(level, options)?;
         let truncates = self.set.is_worn(WEAR_FACTOR);
         let scripts = scripts(schedules, &self.set, is_filled, truncates);
         let statements: Vec<&str> =
             scripts.iter().flat_map(|script| script.statements.iter().copied()).collect();
         let started = Instant::now();
-        let replies = converse(kept_session.session.as_mut(), &statements, options);
+        let replies = converse(kept_session.opened.session.as_mut(), &statements, options);
         let replies = replies.and_then(|replies| answers(&scripts, replies));
         let Some(replies) = replies else {
             self.set.distrust();
@@ -119,7 +113,8 @@ impl Room {
         for (Schedule { case, preparation }, Answers { steps, contents }) in
             schedules.iter().zip(replies)
         {
-            let levels_read_back = vec![kept_session.level_read_back.clone(); case.sessions.len()];
+            let levels_read_back =
+                vec![kept_session.opened.level_read_back.clone(); case.sessions.len()];
             let mut run = blank_record(target, case, options, levels_read_back, knowledge.clone());
             note_steps(&mut run, case, steps, at_us);
             self.set.wear(bytes_of_rows(preparation) + bytes_written(&run));
@@ -129,6 +124,24 @@ impl Room {
         }
         self.kept_sessions.insert(level, kept_session);
         Ok(Some(runs))
+    }
+
+    /// The session of this level, or a new one if it has been used often.
+    fn take_session(
+        &mut self,
+        level: Option<Level>,
+        options: &RunOptions,
+    ) -> Result<SerialSession, TargetError> {
+        let kept = self.kept_sessions.remove(&level);
+        let mut session = match kept.filter(|kept| kept.uses < SESSION_USES_MAX) {
+            Some(kept) => kept,
+            None => {
+                let options = session_options(one_session::NAME, level, options);
+                SerialSession { opened: self.set.schema.open(&options)?, uses: 0 }
+            }
+        };
+        session.uses += 1;
+        Ok(session)
     }
 }
 
@@ -144,15 +157,6 @@ impl Schedule<'_> {
         let steps = self.case.steps.iter().map(|step| step.statement.sql.len());
         steps.sum::<usize>() + self.preparation.rows.iter().map(|row| row.sql.len()).sum::<usize>()
     }
-}
-
-/// The level of all sessions of all schedules; `None` if there are several.
-fn common_level(schedules: &[Schedule<'_>], options: &RunOptions) -> Option<Option<Level>> {
-    let mut levels = schedules.iter().flat_map(|schedule| {
-        (0..schedule.case.sessions.len()).map(|index| level_of(schedule.case, index, options))
-    });
-    let level = levels.next().flatten();
-    levels.all(|other| other == level).then_some(level)
 }
 
 /// What is sent for one schedule.
