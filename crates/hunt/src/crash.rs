@@ -121,6 +121,7 @@ impl Noticed {
             known: None,
             origin: Origin::Generated { seed: self.seed, number },
             original: case.clone(),
+            before: Vec::new(),
             run: run.unwrap_or_else(|| unrun(case, self.target, level, &self.how)),
             judgements: vec![Judgement { oracle, verdict, expected: Vec::new() }],
             covers: Vec::new(),

@@ -175,7 +175,7 @@ fn confirm(
 }
 
 /// Whether one of the oracles says this.
-fn shows(tried: &Examined, wanted: &Signature) -> bool {
+pub(crate) fn shows(tried: &Examined, wanted: &Signature) -> bool {
     tried.signatures.contains(wanted)
 }
 
@@ -190,7 +190,7 @@ fn said_by_another(tried: &Examined, wanted: &Signature) -> Option<Signature> {
 }
 
 /// How many statements failed for reasons unrelated to transactions.
-fn nonsense(run: &Run) -> usize {
+pub(crate) fn nonsense(run: &Run) -> usize {
     let failures = run.events.iter().filter(
         |event| matches!(&event.outcome, Outcome::Error(error) if error.class == ErrorClass::Other),
     );
@@ -198,13 +198,14 @@ fn nonsense(run: &Run) -> usize {
 }
 
 /// "Is it still the same finding?"
-struct Question<'a> {
-    examiner: &'a Examiner<'a>,
-    by_it: Examiner<'a>,
-    level: Option<Level>,
-    wanted: Signature,
+pub(crate) struct Question<'a> {
+    pub examiner: &'a Examiner<'a>,
+    /// The same with the one oracle whose finding it is.
+    pub by_it: Examiner<'a>,
+    pub level: Option<Level>,
+    pub wanted: Signature,
     /// As many meaningless errors as the original has.
-    nonsense: usize,
+    pub nonsense: usize,
 }
 
 impl Question<'_> {
@@ -279,7 +280,7 @@ impl Question<'_> {
         Ok(told)
     }
 
-    fn finding(
+    pub(crate) fn finding(
         &self,
         suspect: &Suspicion<'_>,
         tried: Examined,
@@ -299,6 +300,7 @@ impl Question<'_> {
             signature: self.wanted.clone(),
             origin: suspect.origin.clone(),
             original: suspect.case.clone(),
+            before: Vec::new(),
             claim: self.claim(&tried.run),
             run: tried.run,
             judgements: tried.judgements,

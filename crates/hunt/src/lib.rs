@@ -2,6 +2,7 @@
 //!
 //! * [`alert`]: a run that lost a connection is an error.
 //! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named; `naming`: by which names.
+//! * [`sequence`]: a violation that shows only on used tables, with the cases before it.
 //! * [`mod@learn`]: what a target rejects, so that the generator leaves it out.
 //! * [`selftest`]: faults are planted, and the oracles have to find them.
 //! * [`examiner`]: one case is run once and judged by every requested oracle.
@@ -22,6 +23,7 @@ mod naming;
 pub mod plan;
 pub mod retrial;
 pub mod selftest;
+pub mod sequence;
 mod server_control;
 pub mod supervisor;
 pub mod tally;

@@ -34,6 +34,9 @@ pub struct Finding {
     pub origin: Origin,
     /// The case as it was found.
     pub original: Case,
+    /// The cases that have to run before it on the same tables, in order, reduced; empty if it shows on fresh ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Case>,
     /// The last run of the reduced case, on freshly created tables; it contains the case.
     pub run: Run,
     /// What all oracles say about that run.
@@ -92,6 +95,13 @@ impl Finding {
     /// The reduced case as a file that shows the finding without any option.
     pub fn reduced_case(&self) -> Case {
         self.as_it_ran(&self.run.case)
+    }
+
+    /// The cases that have to run before it, as files of the same kind, with their names.
+    pub fn cases_before(&self) -> Vec<(String, Case)> {
+        let named =
+            |(at, case): (usize, &Case)| (format!("before-{}.case", at + 1), self.as_it_ran(case));
+        self.before.iter().enumerate().map(named).collect()
     }
 
     /// The case as it was found, as a file of the same kind.

@@ -12,6 +12,10 @@ use crate::{ErrorClass, Level, Signature, TargetInfo, Verdict};
 
 /// After this many investigations of one kind in a row without a new fingerprint, no more of that kind are examined.
 pub const FRUITLESS_MAX: u32 = 50;
+/// Violations that do not recur are a finding of their own from this many on,
+pub const UNREPEATABLE_MIN: u64 = 20;
+/// if they are more than one in this many cases.
+pub const UNREPEATABLE_ONE_IN: u64 = 1_000;
 
 /// A hunt in numbers, with what it found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,6 +179,15 @@ impl HuntSummary {
         u64::saturating_sub(seen, confirmed + self.flaky + self.waiting)
     }
 
+    /// How many cases violated without showing it again, if they are too many to be put down to chance. Where nothing
+    /// at all was confirmed, those that were only counted belong to them.
+    pub fn unrepeatable(&self) -> Option<u64> {
+        let only_counted = if self.confirmed == 0 { self.only_counted() } else { 0 };
+        let cases = (self.flaky + only_counted).min(self.verdicts.violation);
+        let is_too_many = cases >= UNREPEATABLE_MIN && cases * UNREPEATABLE_ONE_IN > self.cases;
+        is_too_many.then_some(cases)
+    }
+
     /// Cases per second.
     pub fn cases_per_second(&self) -> f64 {
         if self.elapsed_ms == 0 {
@@ -187,6 +200,32 @@ impl HuntSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn too_many_violations_that_do_not_recur_are_no_chance() {
+        let summary = |flaky, violation, confirmed, cases| HuntSummary {
+            flaky,
+            confirmed,
+            cases,
+            verdicts: VerdictCounts { violation, ..VerdictCounts::default() },
+            by_oracle: BTreeMap::from([(
+                "a".to_owned(),
+                VerdictCounts { violation, ..VerdictCounts::default() },
+            )]),
+            ..HuntSummary::default()
+        };
+        for (flaky, violation, confirmed, cases, expected) in [
+            (50, 2_057, 0, 6_400, Some(2_057)),
+            (50, 2_057, 7, 6_400, Some(50)),
+            (19, 19, 0, 6_400, None),
+            (20, 20, 0, 19_999, Some(20)),
+            (20, 20, 0, 20_000, None),
+            (0, 500, 500, 6_400, None),
+        ] {
+            let summary = summary(flaky, violation, confirmed, cases);
+            assert_eq!(summary.unrepeatable(), expected, "{flaky} {violation} {confirmed} {cases}");
+        }
+    }
 
     #[test]
     fn what_was_only_counted_is_counted_per_oracle() {

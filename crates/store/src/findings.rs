@@ -88,6 +88,8 @@ impl Findings {
             (REDUCED.to_owned(), finding.reduced_case().to_text()),
             ("original.case".to_owned(), finding.original_case().to_text()),
         ];
+        let before = finding.cases_before().into_iter();
+        files.extend(before.map(|(name, case)| (name, case.to_text())));
         files.extend(pages(finding));
         atomic::write_folder(&path, &files)?;
         self.list(finding.clone(), path);

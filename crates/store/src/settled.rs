@@ -36,6 +36,16 @@ impl Settled {
         hit
     }
 
+    /// The place and the oracle of most suspects that did not recur.
+    pub(crate) fn flakiest(&self) -> Option<(usize, Option<&str>)> {
+        let mut counts: BTreeMap<(usize, Option<&str>), u64> = BTreeMap::new();
+        let flaky = self.0.iter().filter(|(_, conclusion)| **conclusion == Conclusion::Flaky);
+        for ((spot, oracle), _) in flaky {
+            *counts.entry((spot.place, oracle.as_deref())).or_default() += 1;
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).map(|(whose, _)| whose)
+    }
+
     /// How many had this outcome.
     pub(crate) fn count(&self, wanted: impl Fn(&Conclusion) -> bool) -> u64 {
         self.0.values().filter(|conclusion| wanted(conclusion)).count() as u64

@@ -8,7 +8,7 @@
 //! memory.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anchorite_model::{Finding, FindingLine, HuntSummary};
 use serde::Serialize;
@@ -234,6 +234,11 @@ impl Store {
         self.settle(suspect, Conclusion::Flaky)
     }
 
+    /// A suspect is a further hit of a finding that is there.
+    pub fn hit(&mut self, suspect: &Suspect, fingerprint: &str) -> Result<(), StoreError> {
+        self.settle(suspect, Conclusion::Confirmed(fingerprint.to_owned()))
+    }
+
     /// A suspect is not examined, because others like it gave nothing new.
     pub fn counted(&mut self, suspect: &Suspect) -> Result<(), StoreError> {
         self.settle(suspect, Conclusion::Counted)
@@ -284,6 +289,17 @@ impl Store {
     /// How many suspects had this outcome.
     pub fn count(&self, wanted: impl Fn(&Conclusion) -> bool) -> u64 {
         self.settled.count(wanted)
+    }
+
+    /// The place and the oracle of most suspects that did not recur; `None` for the oracle in folders of earlier
+    /// releases.
+    pub fn flakiest(&self) -> Option<(usize, Option<&str>)> {
+        self.settled.flakiest()
+    }
+
+    /// Where suspects are kept that did not recur.
+    pub fn flaky_folder(&self) -> PathBuf {
+        self.folder.flaky()
     }
 
     /// How many suspects have not been examined yet.

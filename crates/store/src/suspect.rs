@@ -35,6 +35,9 @@ pub struct Suspect {
     pub seed: u64,
     /// What was seen.
     pub signature: Signature,
+    /// The number of the first case that ran on the same tables and sessions; null if that is not known.
+    #[serde(default)]
+    pub since: Option<u64>,
     /// The case, complete: the generator is not needed to run it again.
     pub case: Case,
     /// The run that showed it, for people, as Markdown: it may never happen again.
@@ -51,7 +54,8 @@ impl Suspect {
         case: Case,
         seen: String,
     ) -> Self {
-        Self { schema: SCHEMA, spot, target, level, seed, signature, case, seen }
+        let since = None;
+        Self { schema: SCHEMA, spot, target, level, seed, signature, since, case, seen }
     }
 
     /// The case, and the oracle that suspects it.

@@ -43,6 +43,7 @@ Examples:
   anchorite run cases/waits cases/honest --jobs 4
   anchorite run cases/bugs/MDEV-26642.case --on mariadb@10.11 --level all
   anchorite run cases/bugs/MDEV-27992.case --on mariadb@10.11 --oracle final-state
+  anchorite run before-1.case reduced.case --same-tables
   anchorite run deadlock-hard.spec --on postgres@15 --format isolationtester")]
 pub struct RunArgs {
     /// .case files, PostgreSQL isolation .spec files, or folders with such files at any depth
@@ -66,6 +67,10 @@ pub struct RunArgs {
     /// Run this many cases at once, each in its own schema
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
+    /// Run the cases in the given order on one set of tables and sessions, which are kept from case to case as in a
+    /// hunt: repeats a finding that needs used tables
+    #[arg(long, conflicts_with = "jobs")]
+    same_tables: bool,
     /// Show every run in full, even with many cases
     #[arg(long)]
     verbose: bool,

@@ -5,6 +5,9 @@
 //! things are shared by the whole server and not confined to a schema (names of advisory locks, CREATE INDEX
 //! CONCURRENTLY, which waits for everybody), so a case that uses them says `-- alone:` in its header, and runs after
 //! the others.
+//!
+//! With `--same-tables` the cases are a sequence: they run in the given order in one arena, one for each level and
+//! repetition.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +18,7 @@ use anchorite_hunt::{Examined, Examiner};
 use anchorite_judge::{Oracle, compare, observed, readable};
 use anchorite_model::{Case, Level, Pair};
 use anchorite_report::{RunFailure, RunResult};
-use anchorite_stage::{FreshTables, RunOptions, StageError};
+use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
 
 use super::RunArgs;
 use crate::exit::BadInput;
@@ -52,6 +55,8 @@ pub struct Done {
 struct Job<'c> {
     case: &'c Case,
     level: Option<Level>,
+    /// The repetition that it belongs to.
+    round: u32,
 }
 
 type Outcome = Result<RunResult, StageError>;
@@ -77,7 +82,7 @@ impl RunTask<'_> {
     fn jobs<'c>(&self, target: &dyn Target, cases: &'c [Case]) -> anyhow::Result<Vec<Job<'c>>> {
         let levels = chosen(&self.arguments.level, target)?;
         let info = target.info();
-        let mut jobs = Vec::new();
+        let mut jobs: Vec<Job<'c>> = Vec::new();
         let mut skipped = Vec::new();
         for case in cases {
             if !case.header.targets.is_empty() && !case.header.targets.contains(&info.product) {
@@ -91,10 +96,14 @@ impl RunTask<'_> {
                     Some(own) => skipped.push(format!("{} needs {own}", case.name)),
                     None => {
                         let repeats = 0..self.arguments.repeat;
-                        jobs.extend(repeats.map(|_| Job { case, level: *level }));
+                        jobs.extend(repeats.map(|round| Job { case, level: *level, round }));
                     }
                 }
             }
+        }
+        if self.arguments.same_tables {
+            // Stable: within a round the order is that of the cases.
+            jobs.sort_by_key(|job| (job.level, job.round));
         }
         if skipped.len() > SKIPPED_NAMED_MAX {
             tell(&format!(
@@ -116,7 +125,10 @@ impl RunTask<'_> {
         keep_going: bool,
         done: &mut Done,
     ) -> anyhow::Result<()> {
-        let outcomes = self.outcomes(target, jobs, keep_going);
+        let outcomes = match self.arguments.same_tables {
+            true => self.outcomes_in_sequence(target, jobs)?,
+            false => self.outcomes(target, jobs, keep_going),
+        };
         for (job, outcome) in jobs.iter().zip(outcomes) {
             match outcome {
                 // Not started, because another one has failed.
@@ -132,6 +144,24 @@ impl RunTask<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The outcomes of sequences, each on its own set of kept tables.
+    fn outcomes_in_sequence(
+        &self,
+        target: &dyn Target,
+        jobs: &[Job<'_>],
+    ) -> Result<Vec<Option<Outcome>>, StageError> {
+        let mut outcomes = Vec::new();
+        let is_same =
+            |one: &Job<'_>, next: &Job<'_>| (one.level, one.round) == (next.level, next.round);
+        for sequence in jobs.chunk_by(is_same) {
+            let mut here = Arena::new(target, self.options.clone())?;
+            for job in sequence {
+                outcomes.push(Some(self.try_case(&mut here, target, job)));
+            }
+        }
+        Ok(outcomes)
     }
 
     fn outcomes(
@@ -151,7 +181,9 @@ impl RunTask<'_> {
                     if is_over.load(Ordering::Relaxed) {
                         break;
                     }
-                    let outcome = self.try_case(target, &jobs[*index]);
+                    let job = &jobs[*index];
+                    let options = RunOptions { level: job.level, ..self.options.clone() };
+                    let outcome = self.try_case(&mut FreshTables { target, options }, target, job);
                     let ends = |error: &StageError| !(keep_going && is_of_the_case(error));
                     if outcome.as_ref().is_err_and(ends) {
                         is_over.store(true, Ordering::Relaxed);
@@ -171,13 +203,12 @@ impl RunTask<'_> {
         outcomes.into_iter().map(unlocked).collect()
     }
 
-    fn try_case(&self, target: &dyn Target, job: &Job<'_>) -> Outcome {
+    fn try_case(&self, here: &mut dyn Runner, target: &dyn Target, job: &Job<'_>) -> Outcome {
         let options = RunOptions { level: job.level, ..self.options.clone() };
         let claims = Claims::for_target(target.info());
         let examiner = Examiner { claims, oracles: &self.oracles, strict: self.arguments.strict };
-        let mut elsewhere = self.second.as_ref().map(|second| second.fresh(options.clone()));
-        let mut here = FreshTables { target, options };
-        let mut runner = Pair::new(&mut here, elsewhere.as_mut());
+        let mut elsewhere = self.second.as_ref().map(|second| second.fresh(options));
+        let mut runner = Pair::new(here, elsewhere.as_mut());
         let tried = examiner.examine(&mut runner, job.case, job.level)?;
         Ok(judged(tried, &examiner))
     }

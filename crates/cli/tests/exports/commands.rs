@@ -50,6 +50,7 @@ fn findings_folder(folder: &Path) -> String {
         known: None,
         origin: Origin::File("G0.case".to_owned()),
         original: case,
+        before: Vec::new(),
         run,
         judgements: vec![Judgement { oracle, verdict, expected }],
         confirmed: Confirmed { shown: 3, runs: 3 },

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anchorite_drivers::TargetError;
-use anchorite_model::{Origin, Pair};
+use anchorite_model::{Case, Origin, Pair};
+use anchorite_reduce::Shape;
 use anchorite_report::finding::pages;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
-use anchorite_store::{Filed, Store, Suspect};
+use anchorite_store::{Filed, Spot, Store, Suspect};
 
 use super::arenas::Arenas;
 use super::attempt::LossSigns;
@@ -18,12 +19,21 @@ use super::{Campaign, Stop, VERSION};
 use crate::Examiner;
 use crate::alert::Alert;
 use crate::finding::{Investigation, investigate};
+use crate::sequence::{BEFORE_MAX, Retrace, WithKeptTables, Work};
 use crate::supervisor::lock;
 
 /// How long one wait for a suspect lasts.
 const WAIT: Duration = Duration::from_millis(200);
 /// A suspect whose investigation loses the server this often is kept for later.
 const LOSSES_MAX: u32 = 2;
+
+/// What came of looking at a suspect.
+enum Looked {
+    /// It was investigated.
+    Settled(Box<Investigation>),
+    /// It is a hit of the finding with this fingerprint.
+    Hit(String),
+}
 
 impl Campaign<'_> {
     /// Works until the queue is closed and empty, or the time is up; what is left stays on disk.
@@ -93,12 +103,29 @@ impl Campaign<'_> {
             let (name, target) = (hunt_target.on.as_str(), target.as_ref());
             let in_doubt = &|| hunt_target.supervisor.is_in_doubt(generation);
             let mut fresh = Alert { runner: &mut fresh, target: name, in_doubt };
+            let kept = &mut |work: Work<'_>| {
+                let mut kept = Arenas::new(target, second, &options)?;
+                work(&mut Alert { runner: &mut kept.pair(), target: name, in_doubt })
+            };
             let outcome = Arenas::new(target, second, &options).and_then(|mut fast| {
                 let mut fast = Alert { runner: &mut fast.pair(), target: name, in_doubt };
                 investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, known)
             });
+            let outcome = outcome.and_then(|investigation| match investigation {
+                Investigation::NotShownAgain { .. } => {
+                    let retraced = self.retrace(&examiner, suspect, &suspected, kept)?;
+                    Ok(retraced.unwrap_or_else(|| Looked::Settled(Box::new(investigation))))
+                }
+                _ => Ok(Looked::Settled(Box::new(investigation))),
+            });
             match outcome {
-                Ok(investigation) => return self.settle(suspect, investigation).map(Some),
+                Ok(Looked::Settled(investigation)) => {
+                    return self.settle(suspect, *investigation).map(Some);
+                }
+                Ok(Looked::Hit(fingerprint)) => {
+                    let filed = lock(&self.store).hit(suspect, &fingerprint);
+                    return filed.map(|()| Some(false)).map_err(Stop::Store);
+                }
                 Err(StageError::Interrupted) => return Ok(None),
                 Err(StageError::Target(
                     error @ (TargetError::Connect { .. } | TargetError::Prepare { .. }),
@@ -114,6 +141,38 @@ impl Campaign<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// What does not show on fresh tables may show after the cases that ran before it; `None` if it does not. Where a
+    /// finding of this kind needs used tables, one more is not reduced again.
+    fn retrace(
+        &self,
+        examiner: &Examiner<'_>,
+        suspect: &Suspect,
+        suspected: &crate::Suspicion<'_>,
+        kept: WithKeptTables<'_>,
+    ) -> Result<Option<Looked>, StageError> {
+        let (Spot { place, number }, Some(since)) = (suspect.spot, suspect.since) else {
+            return Ok(None);
+        };
+        let Some(retrace) = Retrace::new(examiner, suspected, &self.options.effort) else {
+            return Ok(None);
+        };
+        let cases = &self.hunt_targets[self.places[place].hunt_target].cases;
+        let first = since.max(number.saturating_sub(BEFORE_MAX));
+        let before: Vec<Case> = (first..number).map(cases).collect();
+        let kind = (place, suspect.signature.clone());
+        let earlier = lock(&self.sequences).get(&kind).cloned();
+        if let Some(fingerprint) = earlier {
+            let shows = retrace.shows_after(&before, kept)?;
+            return Ok(shows.then_some(Looked::Hit(fingerprint)));
+        }
+        let Some(finding) = retrace.finding(before, kept)? else { return Ok(None) };
+        lock(&self.sequences).insert(kind, finding.fingerprint.clone());
+        let (shape, questions) = (Shape::of(&finding.run, true), 0);
+        let finding = Box::new(finding);
+        let confirmed = Investigation::Confirmed { finding, shape, questions, complete: true };
+        Ok(Some(Looked::Settled(Box::new(confirmed))))
     }
 
     /// Records the result of a suspect; returns whether it is a new finding.

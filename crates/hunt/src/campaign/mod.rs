@@ -4,6 +4,7 @@
 //! * `investigator`: confirms and reduces one suspect at a time while the workers continue. When they have ended, there
 //!   are as many investigators.
 //! * `queue`: what waits for the investigator.
+//! * `unrepeatable`: what is said about suspects that do not recur.
 //! * `arenas`: where they run cases. `attempt`: what one attempt at a case came to. `loss`: what happens when a server
 //!   goes away.
 //! * `course`: the threads and the one that supervises them. `worker_state`: how to observe and reach a thread from
@@ -18,6 +19,7 @@ mod investigator;
 mod known_gone;
 mod loss;
 mod queue;
+mod unrepeatable;
 mod worker;
 mod worker_state;
 
@@ -29,7 +31,7 @@ use std::time::{Duration, Instant};
 use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_judge::Oracle;
-use anchorite_model::{Case, FindingLine, HuntPlace, HuntSummary, Level};
+use anchorite_model::{Case, FindingLine, HuntPlace, HuntSummary, Level, Signature};
 use anchorite_reduce::known::KnownIssue;
 use anchorite_stage::{RunOptions, StageError};
 use anchorite_store::{Conclusion, Past, Progress, Ranges, Spot, Store, StoreError};
@@ -172,6 +174,8 @@ struct Campaign<'a> {
     rejection: Mutex<Option<String>>,
     /// Cases that crash a server, which are not run again.
     guilty: Mutex<BTreeSet<Spot>>,
+    /// The findings that need used tables, by place and what was seen.
+    sequences: Mutex<BTreeMap<(usize, Signature), String>>,
 }
 
 /// Hunts until the budget is used up, or something ends it.
@@ -239,6 +243,7 @@ impl<'a> Campaign<'a> {
             uninvestigated: AtomicU64::new(0),
             rejection: Mutex::default(),
             guilty: Mutex::default(),
+            sequences: Mutex::default(),
         }
     }
 
@@ -289,6 +294,7 @@ impl<'a> Campaign<'a> {
     fn end(self) -> Ended {
         let mut summary = self.summary();
         let stop = lock(&self.stop).take().unwrap_or(Stop::Done);
+        summary.findings.extend(self.unrepeatable(&summary));
         (summary.known_gone, summary.known_gone_because) = self.known_gone(&stop);
         summary.stopped = match &stop {
             Stop::Done => None,

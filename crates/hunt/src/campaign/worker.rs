@@ -87,6 +87,7 @@ impl Campaign<'_> {
         let (target, generation) = hunt_target.supervisor.current();
         let options = self.run_options(worker_state);
         let mut arenas: Option<Arenas<'_>> = None;
+        let since = batch.next;
         let examiner = self.examiner(hunt_target);
         while batch.next < end && !self.is_over() {
             if hunt_target.supervisor.is_in_doubt(generation) {
@@ -109,7 +110,7 @@ impl Campaign<'_> {
                 Attempt::Ran(tried) => {
                     *failures = 0;
                     batch.tally.count(&tried, self.strict);
-                    self.keep_suspects(spot, place, &case, &tried)?;
+                    self.keep_suspects((spot, since), place, &case, &tried)?;
                 }
                 Attempt::Rejected(reason) => self.reject(batch, reason)?,
                 Attempt::Interrupted if self.is_over() => return Ok(()),
@@ -167,10 +168,10 @@ impl Campaign<'_> {
         lock(&self.store).progress(&progress).map_err(Stop::Store)
     }
 
-    /// Keeps a suspect for each oracle that says violation.
+    /// Keeps a suspect for each oracle that says violation, with the first case on the same tables.
     fn keep_suspects(
         &self,
-        spot: Spot,
+        (spot, since): (Spot, u64),
         place: Place,
         case: &Case,
         tried: &Examined,
@@ -188,6 +189,7 @@ impl Campaign<'_> {
             let at = (spot, tried.run.target.to_string(), place.level);
             let (signature, case) = (signature.clone(), case.clone());
             let suspect = Suspect::new(at, self.seed, signature, case, seen(tried));
+            let suspect = Suspect { since: Some(since), ..suspect };
             store.suspect(&suspect).map_err(Stop::Store)?;
             self.queue.put(suspect, looks_like);
         }

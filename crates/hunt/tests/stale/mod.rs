@@ -21,17 +21,21 @@ pub enum Notices {
     /// Those of all sessions of cases, not those of the arena's own session: the fault shows only where tables are
     /// filled anew between two cases.
     ThoseOfCases,
+    /// The same, but only the first schema has the fault: it does not show again, whatever is done.
+    ThoseOfCasesOnce,
 }
 
 /// SQLite with the fault.
 pub struct Stale {
     sqlite: Box<dyn Target>,
     notices: Notices,
+    schemas: AtomicU64,
 }
 
 impl Stale {
     pub fn new(notices: Notices) -> Self {
-        Self { sqlite: open("sqlite").expect("it is built in"), notices }
+        let sqlite = open("sqlite").expect("it is built in");
+        Self { sqlite, notices, schemas: AtomicU64::new(0) }
     }
 }
 
@@ -46,6 +50,10 @@ impl Target for Stale {
 
     fn create_schema(&self) -> Result<Box<dyn Schema>, TargetError> {
         let (schema, notices) = (self.sqlite.create_schema()?, self.notices);
+        let is_first = self.schemas.fetch_add(1, Ordering::SeqCst) == 0;
+        if notices == Notices::ThoseOfCasesOnce && !is_first {
+            return Ok(schema);
+        }
         Ok(Box::new(StaleSchema { schema, notices, writes: Arc::default() }))
     }
 }
@@ -66,9 +74,10 @@ impl Schema for StaleSchema {
         let OpenedSession { session, level_read_back } = self.schema.open(options)?;
         let writes = match self.notices {
             Notices::ItsOwn => Arc::default(),
-            Notices::ThoseOfCases => Arc::clone(&self.writes),
+            Notices::ThoseOfCases | Notices::ThoseOfCasesOnce => Arc::clone(&self.writes),
         };
-        let session = StaleSession { session, writes, cache: HashMap::new(), asked: None };
+        let (cache, has_written, asked) = (HashMap::new(), false, None);
+        let session = StaleSession { session, writes, has_written, cache, asked };
         Ok(OpenedSession { session: Box::new(session), level_read_back })
     }
 
@@ -97,6 +106,8 @@ struct StaleSession {
     session: Box<dyn Session>,
     /// How many writes were noticed.
     writes: Arc<AtomicU64>,
+    /// Whether its transaction has.
+    has_written: bool,
     /// The rows of each SELECT, and the writes that had been noticed then.
     cache: HashMap<String, (u64, Vec<Rows>)>,
     /// The SELECT that is being run.
@@ -111,10 +122,12 @@ impl Session for StaleSession {
     fn submit(&mut self, sql: &str) {
         let kind = StatementKind::of(sql);
         let is_read = matches!(kind, StatementKind::Select { .. });
-        if !is_read && kind != StatementKind::Begin {
+        let is_end = kind.ends_transaction();
+        if kind.writes() || is_end && self.has_written {
             // A write, or what makes it visible to others.
             self.writes.fetch_add(1, Ordering::SeqCst);
         }
+        self.has_written = !is_end && (self.has_written || kind.writes());
         self.asked = is_read.then(|| sql.to_owned());
         self.session.submit(sql);
     }

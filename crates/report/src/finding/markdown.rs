@@ -47,6 +47,7 @@ pub fn markdown(finding: &Finding, version: &str) -> String {
         out += &fenced("text", &drawn(run, blamed(finding).as_ref()));
     }
     run.notes.iter().for_each(|note| out += &format!("\n{}\n", plain(note)));
+    before(finding, &mut out);
     let setup: String = run.case.setup.iter().map(|s| format!("{};\n", s.sql)).collect();
     if !setup.is_empty() {
         out += &format!("\n## Schema and data\n\n{}", fenced("sql", &setup));
@@ -62,6 +63,17 @@ pub fn markdown(finding: &Finding, version: &str) -> String {
         out += &format!("\n### {}\n\n{}", script_title(form), fenced(language, &text));
     }
     out
+}
+
+/// The cases that have to run before it on the same tables.
+fn before(finding: &Finding, out: &mut String) {
+    if finding.before.is_empty() {
+        return;
+    }
+    *out += "\n## What ran before on the same tables\n\nOn fresh tables the schedule above does not show it.\n";
+    for (name, case) in finding.cases_before() {
+        *out += &format!("\n{}:\n\n{}", code(&name), fenced("sql", &case.to_text()));
+    }
 }
 
 fn claim(finding: &Finding, out: &mut String) {

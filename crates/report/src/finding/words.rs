@@ -122,7 +122,11 @@ pub(crate) fn replay(finding: &Finding) -> String {
     let strict = if finding.signature.exception.is_some() { " --strict" } else { "" };
     let on = again(&finding.on, &finding.run.target);
     let options = options(finding);
-    format!("anchorite run reduced.case --on {on}{}{options}{strict}", level_argument(finding))
+    let before: String =
+        finding.cases_before().into_iter().map(|(name, _)| format!("{name} ")).collect();
+    let same_tables = if before.is_empty() { "" } else { " --same-tables" };
+    let level = level_argument(finding);
+    format!("anchorite run {before}reduced.case{same_tables} --on {on}{level}{options}{strict}")
 }
 
 /// What else the command needs.

@@ -91,12 +91,13 @@ fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) 
     let what = if line.title.is_empty() { &property } else { &line.title };
     let title = format!("{number}. {}, {level}: {what}", product_told(&line.target));
     page.indented(Ink::Bad, &visible(&title), out);
-    let about = format!(
-        "{property}, found by {}, {}, seen {}",
-        seen_by(line),
-        many(line.statements, "statement", "statements"),
-        many(line.hits, "time", "times")
-    );
+    // What does not recur has no reduced schedule.
+    let length = match line.statements {
+        0 => String::new(),
+        count => format!(", {}", many(count, "statement", "statements")),
+    };
+    let seen = many(line.hits, "time", "times");
+    let about = format!("{property}, found by {}{length}, seen {seen}", seen_by(line));
     for text in [about, line.file.clone()] {
         for piece in prose(Ink::Plain, &visible(&text), page.prose - 2 * INDENT) {
             out.push(piece.indented(2 * INDENT));

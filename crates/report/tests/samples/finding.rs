@@ -109,6 +109,7 @@ pub fn missed_row() -> Finding {
         known: None,
         origin: Origin::Generated { seed: 42, number: 1_234 },
         original: run.case.clone(),
+        before: Vec::new(),
         judgements: vec![
             Judgement {
                 oracle: "final-state".to_owned(),
