@@ -89,6 +89,7 @@ fn finding(fingerprint: String) -> Finding {
         known: None,
         origin: Origin::Generated { seed: 7, number: 1 },
         original: case(),
+        before: Vec::new(),
         run,
         judgements: vec![Judgement {
             oracle: "final-state".to_owned(),
