@@ -90,3 +90,26 @@ fn a_wrong_password_is_told_without_showing_it() {
         }
     }
 }
+
+#[test]
+fn a_sequence_runs_in_its_order_and_not_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, GOOD).expect("it can be written");
+        path.display().to_string()
+    };
+    let (one, other) = (file("one.case"), file("other.case"));
+    let arguments = ["run", &one, &other, "--same-tables"];
+    check(
+        &anchorite(&[&arguments[..], &["--jobs", "2"]].concat()),
+        2,
+        &["--same-tables", "--jobs"],
+    );
+    let output = anchorite(&[&arguments[..], &["--repeat", "2", "--format", "json"]].concat());
+    check(&output, 0, &[]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let results = json["results"].as_array().expect("results").iter();
+    let names: Vec<&str> = results.filter_map(|result| result["case"].as_str()).collect();
+    assert_eq!(names, ["one", "other", "one", "other"]);
+}

@@ -43,7 +43,7 @@ Examples:
   anchorite run cases/waits cases/honest --jobs 4
   anchorite run cases/bugs/MDEV-26642.case --on mariadb@10.11 --level all
   anchorite run cases/bugs/MDEV-27992.case --on mariadb@10.11 --oracle final-state
-  anchorite run before-1.case reduced.case --same-tables
+  anchorite run cases/probe/P4.case cases/probe/G2.case --same-tables
   anchorite run deadlock-hard.spec --on postgres@15 --format isolationtester")]
 pub struct RunArgs {
     /// .case files, PostgreSQL isolation .spec files, or folders with such files at any depth
