@@ -6,7 +6,7 @@
 //! the runs are. Blind spot: it names the place and the oracle of most of them, and may have several causes.
 
 use anchorite_model::{FindingLine, HuntSummary, Signature};
-use anchorite_report::hunt::grouped;
+use anchorite_report::hunt_summary::grouped;
 
 use super::Campaign;
 use crate::supervisor::lock;
