@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anchorite_drivers::TargetError;
+use anchorite_drivers::{Target, TargetError};
 use anchorite_model::{Case, Origin, Pair};
 use anchorite_reduce::Shape;
 use anchorite_report::finding::pages;
@@ -75,50 +75,10 @@ impl Campaign<'_> {
     ) -> Result<Option<bool>, Stop> {
         // A folder of another plan cannot be resumed, so the place is always one of ours.
         let place = self.places[suspect.spot.place];
-        let hunt_target = &self.hunt_targets[place.hunt_target];
         for losses in 1..=LOSSES_MAX {
-            let (target, generation) = hunt_target.supervisor.current();
-            let interrupt = Arc::clone(&worker_state.interrupt);
-            let options = RunOptions { interrupt, ..self.options.run.clone() };
-            let mut fresh = FreshTables { target: target.as_ref(), options: options.clone() };
-            let second = hunt_target.second();
-            let mut there = second.map(|target| FreshTables { target, options: options.clone() });
-            let mut fresh = Pair::new(&mut fresh, there.as_mut());
-            let examiner = Examiner {
-                claims: hunt_target.claims,
-                oracles: &self.options.oracles,
-                strict: self.strict,
-            };
+            let (target, generation) = self.hunt_targets[place.hunt_target].supervisor.current();
             worker_state.begin(place.hunt_target, suspect.spot, place.level, &suspect.case);
-            let origin = Origin::Generated { seed: suspect.seed, number: suspect.spot.number };
-            let suspected = crate::Suspicion {
-                case: &suspect.case,
-                level: place.level,
-                signature: Some(suspect.signature.clone()),
-                origin,
-                on: &hunt_target.on,
-                against: hunt_target.against.as_ref().map(|second| second.on.as_str()),
-            };
-            let (effort, known) = (&self.options.effort, &self.options.known);
-            let (name, target) = (hunt_target.on.as_str(), target.as_ref());
-            let in_doubt = &|| hunt_target.supervisor.is_in_doubt(generation);
-            let mut fresh = Alert { runner: &mut fresh, target: name, in_doubt };
-            let kept = &mut |work: Work<'_>| {
-                let mut kept = Arenas::new(target, second, &options)?;
-                work(&mut Alert { runner: &mut kept.pair(), target: name, in_doubt })
-            };
-            let outcome = Arenas::new(target, second, &options).and_then(|mut fast| {
-                let mut fast = Alert { runner: &mut fast.pair(), target: name, in_doubt };
-                investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, known)
-            });
-            let outcome = outcome.and_then(|investigation| match investigation {
-                Investigation::NotShownAgain { .. } => {
-                    let retraced = self.retrace(&examiner, suspect, &suspected, kept)?;
-                    Ok(retraced.unwrap_or_else(|| Looked::Settled(Box::new(investigation))))
-                }
-                _ => Ok(Looked::Settled(Box::new(investigation))),
-            });
-            match outcome {
+            match self.look_once(worker_state, suspect, target.as_ref(), generation) {
                 Ok(Looked::Settled(investigation)) => {
                     return self.settle(suspect, *investigation).map(Some);
                 }
@@ -141,6 +101,52 @@ impl Campaign<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Investigates a suspect on fresh tables and, if it does not show there, on used ones.
+    fn look_once(
+        &self,
+        worker_state: &WorkerState,
+        suspect: &Suspect,
+        target: &dyn Target,
+        generation: u64,
+    ) -> Result<Looked, StageError> {
+        let place = self.places[suspect.spot.place];
+        let hunt_target = &self.hunt_targets[place.hunt_target];
+        let interrupt = Arc::clone(&worker_state.interrupt);
+        let options = RunOptions { interrupt, ..self.options.run.clone() };
+        let mut fresh = FreshTables { target, options: options.clone() };
+        let second = hunt_target.second();
+        let mut there = second.map(|target| FreshTables { target, options: options.clone() });
+        let mut fresh = Pair::new(&mut fresh, there.as_mut());
+        let examiner = self.examiner(hunt_target);
+        let suspected = crate::Suspicion {
+            case: &suspect.case,
+            level: place.level,
+            signature: Some(suspect.signature.clone()),
+            origin: Origin::Generated { seed: suspect.seed, number: suspect.spot.number },
+            on: &hunt_target.on,
+            against: hunt_target.against.as_ref().map(|second| second.on.as_str()),
+        };
+        let name = hunt_target.on.as_str();
+        let in_doubt = &|| hunt_target.supervisor.is_in_doubt(generation);
+        let mut fresh = Alert { runner: &mut fresh, target: name, in_doubt };
+        let kept = &mut |work: Work<'_>| {
+            let mut kept = Arenas::new(target, second, &options)?;
+            work(&mut Alert { runner: &mut kept.pair(), target: name, in_doubt })
+        };
+        let (effort, known) = (&self.options.effort, &self.options.known);
+        let mut fast = Arenas::new(target, second, &options)?;
+        let mut fast = Alert { runner: &mut fast.pair(), target: name, in_doubt };
+        let investigation =
+            investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, known)?;
+        let retraced = match investigation {
+            Investigation::NotShownAgain { .. } => {
+                self.retrace(&examiner, suspect, &suspected, kept)?
+            }
+            _ => None,
+        };
+        Ok(retraced.unwrap_or_else(|| Looked::Settled(Box::new(investigation))))
     }
 
     /// What does not show on fresh tables may show after the cases that ran before it; `None` if it does not. Where a

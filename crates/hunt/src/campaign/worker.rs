@@ -148,7 +148,7 @@ impl Campaign<'_> {
         RunOptions { interrupt, terse: true, ..self.options.run.clone() }
     }
 
-    fn examiner<'e>(&'e self, hunt_target: &'e HuntTarget) -> Examiner<'e> {
+    pub(super) fn examiner<'e>(&'e self, hunt_target: &'e HuntTarget) -> Examiner<'e> {
         let (claims, strict) = (hunt_target.claims, self.strict);
         Examiner { claims, oracles: &self.options.oracles, strict }
     }
