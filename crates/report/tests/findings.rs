@@ -21,6 +21,24 @@ fn a_markdown_report_with_differing_rows_and_a_known_issue() {
 }
 
 #[test]
+fn a_sequence_names_the_cases_before_and_has_no_script_of_the_last_one_alone() {
+    let single = missed_row();
+    let sequence = Finding { before: vec![single.run.case.clone(); 2], ..single.clone() };
+    let command = "anchorite run before-1.case before-2.case reduced.case --same-tables --on ";
+    let page = finding::page(None, std::slice::from_ref(&sequence), 0, "0.1.0");
+    for text in [finding::markdown(&sequence, "0.1.0"), page] {
+        for words in [command, "What ran before on the same tables", "before-2.case"] {
+            assert!(text.contains(words), "'{words}' is missing in {text}");
+        }
+    }
+    let names = |finding: &Finding| -> Vec<String> {
+        finding::pages(finding, "0.1.0").into_iter().map(|(name, _)| name).collect()
+    };
+    let has_script = |name: &String| name.starts_with("reproduce");
+    assert!(names(&single).iter().any(has_script) && !names(&sequence).iter().any(has_script));
+}
+
+#[test]
 fn a_page_of_a_campaign() {
     let page = finding::page(Some(&samples::finding::hunt()), &[missed_row(), skew()], 2, "0.1.0");
     insta::assert_snapshot!(without_style(&page));

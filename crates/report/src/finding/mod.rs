@@ -82,8 +82,12 @@ fn script_file(form: Form) -> String {
     format!("reproduce.{ending}")
 }
 
-/// The forms that suit the finding's product, with their texts. A form that cannot express the case is left out.
+/// The forms that suit the finding's product, with their texts. A form that cannot express the case is left out, and so
+/// are all of them where the case alone does not show it.
 fn scripts(finding: &Finding) -> Vec<(Form, String)> {
+    if !finding.before.is_empty() {
+        return Vec::new();
+    }
     let native = Form::native_to(finding.run.target.product);
     let forms = [Form::Sql, Form::Comments].into_iter().chain(native);
     forms.filter_map(|form| Some((form, script(finding, form).ok()?))).collect()

@@ -31,6 +31,7 @@ pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
         (in_short(finding))
         @if !run.events.is_empty() { (lanes(run, blamed(finding).as_ref())) }
         @for note in &run.notes { p.aside { (visible(note)) } }
+        (before(finding))
         @if !run.case.setup.is_empty() {
             h3 { "Schema and data" }
             pre.script { @for statement in &run.case.setup { (statement_text(&statement.sql)) ";\n" } }
@@ -75,6 +76,22 @@ fn in_short(finding: &Finding) -> Markup {
     }
 }
 
+/// The cases that have to run before it on the same tables.
+fn before(finding: &Finding) -> Markup {
+    markup! {
+        @if !finding.before.is_empty() {
+            h3 { "What ran before on the same tables" }
+            p { "On fresh tables the schedule above does not show it." }
+        }
+        @for (name, case) in finding.cases_before() {
+            details {
+                summary { (name) }
+                pre.script { (statement_text(&case.to_text())) }
+            }
+        }
+    }
+}
+
 /// A known issue's name, with a link if there is one.
 pub(super) fn issue(name: &str) -> Markup {
     markup! {
@@ -91,7 +108,8 @@ fn files(finding: &Finding) -> Markup {
     let scripts = scripts.iter().map(|(form, _)| super::script_file(*form));
     let picture = super::has_picture(finding).then_some(super::PICTURE);
     let files = ["finding.json", "reduced.case", "original.case"].into_iter().chain(picture);
-    let files = files.map(str::to_owned).chain(scripts);
+    let before = finding.cases_before().into_iter().map(|(name, _)| name);
+    let files = files.map(str::to_owned).chain(before).chain(scripts);
     markup! {
         p.aside { "Beside this page: " @for (i, file) in files.enumerate() {
             @if i > 0 { ", " }
