@@ -108,7 +108,13 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
     let (begun, ticks) = (Instant::now(), Ticks::now());
     let work = || {
         let limits = Limits::hurried();
-        let options = RunOptions { asking, limits, terse: true, ..RunOptions::default() };
+        let options = RunOptions {
+            asking,
+            limits,
+            terse: true,
+            shares_rehearsal_sessions: true,
+            ..RunOptions::default()
+        };
         let arena = Arena::new(target, options).expect("the target can be used");
         let mut runner = Clocked { arena, first_runs: Duration::ZERO, rehearsals: Duration::ZERO };
         let mut blocked = 0;

@@ -59,6 +59,8 @@ pub struct RunOptions {
     pub limits: Limits,
     /// Leave out what is expensive to ask and only people need: the kind of a wait, where that takes another query.
     pub terse: bool,
+    /// Let several rehearsals share a session that runs nothing else, where opening one takes long.
+    pub shares_rehearsal_sessions: bool,
     /// Set from outside (Ctrl-C) to stop at the next opportunity.
     pub interrupt: Arc<AtomicBool>,
 }

@@ -3,8 +3,8 @@
 //! Idea: a serial order says what the transactions of a run do without any concurrency. If it were performed in the
 //! sessions of the run, or in one session per session of the case, a fault that lives in a session (a page cache that
 //! misses what others commit, a snapshot that is kept too long) would repeat itself there and look like what the
-//! database does by itself. So all transactions of a serial order run in one session, which has run nothing else; the
-//! record names the sessions of the case, so it can be compared with the run.
+//! database does by itself. So all transactions of a serial order run in one session, which has run no case that was
+//! judged, only rehearsals; the record names the sessions of the case, so it can be compared with the run.
 //!
 //! Assumption: it does not matter which session runs a transaction when no other one is open, nor which transactions
 //! that session has ended before. That holds for statements that leave nothing behind but rows; any others keep their

@@ -145,7 +145,8 @@ impl Campaign<'_> {
 
     fn run_options(&self, worker_state: &WorkerState) -> RunOptions {
         let interrupt = Arc::clone(&worker_state.interrupt);
-        RunOptions { interrupt, terse: true, ..self.options.run.clone() }
+        let (terse, shares_rehearsal_sessions) = (true, true);
+        RunOptions { interrupt, terse, shares_rehearsal_sessions, ..self.options.run.clone() }
     }
 
     pub(super) fn examiner<'e>(&'e self, hunt_target: &'e HuntTarget) -> Examiner<'e> {

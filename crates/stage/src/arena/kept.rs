@@ -26,6 +26,19 @@ const SETS_MIN: usize = 4;
 /// The most table sets; beyond this the tables of the oldest are created anew.
 const SETS_MAX: usize = 64;
 
+/// Where rehearsals share sessions, these are replaced by new ones after this many, so every eighth runs in one without
+/// any past. A new one each time would take a quarter of the time of a case on an embedded engine.
+const REHEARSALS_MAX: u32 = 8;
+
+/// What a session is kept for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Purpose {
+    /// Cases that are judged.
+    Runs,
+    /// Rehearsals, and nothing else.
+    Rehearsals,
+}
+
 /// A kept session, and the schema that it is in.
 struct KeptSession {
     opened: OpenedSession,
@@ -34,7 +47,9 @@ struct KeptSession {
 
 /// Everything that outlives a case. Fields are dropped in order: sessions first.
 pub(super) struct Kept {
-    kept_sessions: BTreeMap<Option<Level>, Vec<KeptSession>>,
+    kept_sessions: BTreeMap<(Purpose, Option<Level>), Vec<KeptSession>>,
+    /// How many rehearsals have used the sessions that are kept for them.
+    rehearsals: u32,
     pub own_session: Box<dyn Session>,
     watching: Option<Watching>,
     purge: Purge,
@@ -52,7 +67,8 @@ impl Kept {
         let watching = Some(Watching::begin(set.schema.as_ref(), options));
         let purge = Purge::new(set.upkeep.purge);
         let sets = VecDeque::from([set]);
-        Ok(Self { kept_sessions: BTreeMap::new(), own_session, watching, purge, room: None, sets })
+        let (kept_sessions, rehearsals, room) = (BTreeMap::new(), 0, None);
+        Ok(Self { kept_sessions, rehearsals, own_session, watching, purge, room, sets })
     }
 
     /// The runs of serial schedules with the same tables; `None` if they have to be run step by step.
@@ -120,6 +136,7 @@ impl Kept {
     /// Sessions for the case. Those in other schemas are still switching to this set until [`arrive`].
     pub(super) fn take_sessions(
         &mut self,
+        purpose: Purpose,
         case: &Case,
         set: &Set,
         options: &RunOptions,
@@ -128,7 +145,8 @@ impl Kept {
         let mut moving = Vec::new();
         for (index, name) in case.sessions.iter().enumerate() {
             let level = level_of(case, index, options);
-            let mut kept_session = match self.kept_sessions.get_mut(&level).and_then(Vec::pop) {
+            let supply = self.kept_sessions.get_mut(&(purpose, level));
+            let mut kept_session = match supply.and_then(Vec::pop) {
                 Some(kept_session) => kept_session,
                 None => KeptSession {
                     opened: set.schema.open(&session_options(name, level, options))?,
@@ -147,20 +165,6 @@ impl Kept {
         Ok((OpenSessions { sessions, watching }, moving))
     }
 
-    /// Sessions for the case that have run nothing.
-    pub(super) fn open_sessions(
-        &mut self,
-        case: &Case,
-        set: &Set,
-        options: &RunOptions,
-    ) -> Result<OpenSessions, TargetError> {
-        let sessions = case.sessions.iter().enumerate().map(|(index, name)| {
-            set.schema.open(&session_options(name, level_of(case, index, options), options))
-        });
-        let sessions = sessions.collect::<Result<_, _>>()?;
-        Ok(OpenSessions { sessions, watching: self.take_watching(set, options) })
-    }
-
     fn take_watching(&mut self, set: &Set, options: &RunOptions) -> Watching {
         match self.watching.take() {
             Some(watching) => watching,
@@ -169,12 +173,14 @@ impl Kept {
     }
 
     /// Takes the sessions and the watcher back after a case.
-    pub(super) fn return_cast(
+    pub(super) fn return_sessions(
         &mut self,
+        purpose: Purpose,
         run: &Run,
         case_sessions: Vec<CaseSession>,
         watcher: Option<Box<dyn Watcher>>,
         place: &str,
+        options: &RunOptions,
     ) {
         // What had to be guessed in one case may not have to be in the next.
         let knowledge = match &watcher {
@@ -182,12 +188,20 @@ impl Kept {
             None => run.blocking.clone(),
         };
         self.watching = Some(Watching { watcher, knowledge });
+        if purpose == Purpose::Rehearsals {
+            self.rehearsals += 1;
+            if !options.shares_rehearsal_sessions || self.rehearsals == REHEARSALS_MAX {
+                self.rehearsals = 0;
+                self.kept_sessions.retain(|(purpose, _), _| *purpose == Purpose::Runs);
+                return;
+            }
+        }
         // The last one returned is taken first, so the next case gets the same order.
         for (case_session, info) in case_sessions.into_iter().zip(&run.sessions).rev() {
             let level_read_back = info.level_read_back.clone();
             let opened = OpenedSession { session: case_session.session, level_read_back };
             let kept_session = KeptSession { opened, place: place.to_owned() };
-            self.kept_sessions.entry(info.level).or_default().push(kept_session);
+            self.kept_sessions.entry((purpose, info.level)).or_default().push(kept_session);
         }
     }
 }

@@ -28,7 +28,7 @@ mod set;
 use anchorite_drivers::Target;
 use anchorite_model::{Case, Ending, Level, Run, RunError, Runner};
 
-use self::kept::{Kept, arrive};
+use self::kept::{Kept, Purpose, arrive};
 use self::preparation::{Preparation, Reader};
 use self::serial::Schedule;
 use crate::case_session::CaseSession;
@@ -40,21 +40,12 @@ use crate::{RunOptions, StageError, await_turn, heeding, run_in_turn};
 /// So many serial schedules are sent in one round trip.
 const TOGETHER_MAX: usize = 16;
 
-/// Which sessions a case runs in.
-#[derive(Debug, Clone, Copy)]
-enum Sessions {
-    /// Those of earlier cases.
-    Kept,
-    /// New ones, which are closed afterwards.
-    New,
-}
-
 /// How a case is run step by step.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     /// Whether the server's deadlock timers are not waited for.
     hurries: bool,
-    sessions: Sessions,
+    purpose: Purpose,
 }
 
 /// Runs cases on kept tables and sessions.
@@ -137,9 +128,9 @@ impl<'t> Arena<'t> {
         &mut self,
         case: &Case,
         preparation: &Preparation<'_>,
-        sessions: Sessions,
+        purpose: Purpose,
     ) -> Result<Run, StageError> {
-        let manner = Manner { hurries: true, sessions };
+        let manner = Manner { hurries: true, purpose };
         match self.run_once(case, preparation, manner)? {
             (_, true) => {
                 Ok(self.run_once(case, preparation, Manner { hurries: false, ..manner })?.0)
@@ -148,16 +139,16 @@ impl<'t> Arena<'t> {
         }
     }
 
-    /// A rehearsal in sessions without a past, and in a single one if it is a serial order.
+    /// A rehearsal in sessions that run nothing else, and in a single one if it is a serial order.
     fn rehearse_step_by_step(&mut self, schedule: &Schedule<'_>) -> Result<Run, StageError> {
         let Schedule { case, preparation } = schedule;
         let dialect = self.target.info().product.dialect();
         match in_one_session(case, dialect, &self.options) {
             Some(merged) => {
-                let run = self.run_step_by_step(&merged, preparation, Sessions::New)?;
+                let run = self.run_step_by_step(&merged, preparation, Purpose::Rehearsals)?;
                 Ok(told_as(case, &self.options, run))
             }
-            None => self.run_step_by_step(case, preparation, Sessions::New),
+            None => self.run_step_by_step(case, preparation, Purpose::Rehearsals),
         }
     }
 
@@ -172,11 +163,8 @@ impl<'t> Arena<'t> {
         let mut kept = self.kept_for(preparation)?;
         let (target, options) = (self.target, &self.options);
         let mut set = kept.take_set(target, preparation, options)?;
-        let Manner { hurries, sessions } = manner;
-        let (mut open_sessions, moving) = match sessions {
-            Sessions::Kept => kept.take_sessions(case, &set, options)?,
-            Sessions::New => (kept.open_sessions(case, &set, options)?, Vec::new()),
-        };
+        let Manner { hurries, purpose } = manner;
+        let (mut open_sessions, moving) = kept.take_sessions(purpose, case, &set, options)?;
         let own_session = kept.own_session.as_mut();
         // Meanwhile the sessions switch schemas.
         let is_ready =
@@ -212,11 +200,8 @@ impl<'t> Arena<'t> {
             case_session.idle() && !case_session.maybe_in_transaction()
         };
         if case_sessions.iter().all(is_over) && watcher.is_some() == was_asked {
-            let returned = match sessions {
-                Sessions::Kept => case_sessions,
-                Sessions::New => Vec::new(),
-            };
-            kept.return_cast(&run, returned, watcher, set.schema.name());
+            let place = set.schema.name();
+            kept.return_sessions(purpose, &run, case_sessions, watcher, place, options);
             kept.return_set(set);
             self.kept = Some(kept);
         }
@@ -231,7 +216,7 @@ impl Runner for Arena<'_> {
             let Some(preparation) = arena.reader.preparation(case) else {
                 return run_in_turn(arena.target, case, &arena.options);
             };
-            arena.run_step_by_step(case, &preparation, Sessions::Kept)
+            arena.run_step_by_step(case, &preparation, Purpose::Runs)
         });
         Ok(run?)
     }
