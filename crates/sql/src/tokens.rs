@@ -1,8 +1,8 @@
 //! Statements as their tokens: what is asked in every case, where building a tree would take too long.
 //!
 //! Idea: a question to the tokens costs a microsecond, a tree a hundred times that. So what judges and runners ask of
-//! each statement is answered here and in the files beside it ([`crate::write_shape`], [`crate::row_statement`],
-//! [`crate::definition`], [`crate::locking`], [`crate::side_effects`]), each with the same rule: what is not surely
+//! each statement is answered here and in the files beside it ([`crate::write_shape`], [`crate::RowStatement`],
+//! [`crate::Definition`], [`crate::locking`], [`crate::side_effects`]), each with the same rule: what is not surely
 //! understood gets the careful answer. A test holds the answers against the trees.
 
 use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};

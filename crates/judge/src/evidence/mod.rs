@@ -7,8 +7,7 @@
 //! * [`transactions`]: which there were, and what became of them; [`ends`]: only the latter.
 //! * [`serial`]: whether a serial order explains the run, by [`orders`] and [`replay`]; [`refusals`]: INSERTs that were
 //!   refused, and have to be again.
-//! * [`versions`]: the versions of every row; [`evaluator`]: what a statement does to given rows; [`shape`]: what it
-//!   writes.
+//! * [`versions`]: the versions of every row; [`evaluator`]: what a statement does to given rows.
 //! * [`difference`]: how two runs differ; [`words`]: rows and statements in sentences.
 
 pub mod difference;

@@ -3,7 +3,7 @@
 //! Idea: a file per issue under `known/`, reviewed like code: where it is tracked, which servers and levels have
 //! it, what it looks like, and a case that shows it. A finding is a known issue when target, level and signature
 //! fit, and its fingerprint or its shape is listed. The case is for the other direction: an entry whose case no
-//! longer shows anything is out of date, and is reported ([`KnownIssue::standing`]).
+//! longer shows anything is out of date, and is reported ([`KnownIssue::presence`]).
 //!
 //! Assumption: two causes differ in shape. Blind spot: a new bug that looks exactly like a known one is taken for
 //! it; so entries should be narrow, and a hunt can do without them.
