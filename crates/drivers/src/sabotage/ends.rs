@@ -5,7 +5,7 @@ use anchorite_model::StatementKind;
 use super::Sabotage;
 use super::images::remembered_by;
 use super::session::{Act, After, SabotagedSession};
-use super::shared::lock;
+use super::shared_schema::lock;
 use super::writes::FIRST_WRITE;
 use crate::Reply;
 

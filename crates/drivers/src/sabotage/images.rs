@@ -5,18 +5,7 @@
 
 use anchorite_model::{Rows, Value};
 
-use super::records::{Key, Records};
-
-/// One row that a commit changed.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Image {
-    pub table: String,
-    pub columns: Vec<String>,
-    pub before: Vec<Value>,
-    pub after: Vec<Value>,
-    /// The sessions that were inside a transaction when it was committed.
-    pub open_for: Vec<Key>,
-}
+use super::records::{Image, Key, Records};
 
 /// The rows that changed between two states, for sessions other than `writer` that are inside a transaction.
 pub(super) fn remembered_by(

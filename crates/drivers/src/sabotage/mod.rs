@@ -20,6 +20,7 @@
 //! Blind spots: sabotages that have to read the statement leave writes with joins, CTEs or several tables alone; rows
 //! are recognised by their values, so a row with a value that cannot be compared (JSON in PostgreSQL) is never chosen.
 
+mod aside;
 mod ends;
 mod images;
 mod reads;
@@ -37,7 +38,8 @@ use std::sync::Arc;
 use anchorite_model::{Level, TargetInfo};
 
 use crate::{Schema, Target, TargetError, Turn};
-use shared::{Shared, lock};
+use shared::Shared;
+use shared_schema::lock;
 
 /// A way to break isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -10,27 +10,12 @@ use anchorite_sql::without_locking_clause;
 
 use super::Sabotage;
 use super::session::{Act, After, SabotagedSession};
-use super::shared::{Aside, Shared, SharedSession, lock};
+use super::shared::Shared;
 use super::shared_schema::SharedSchema;
+use super::shared_schema::{SharedSession, lock};
 use crate::{Reply, Session};
 
 const SAVEPOINT: &str = "anchorite_read";
-
-/// A connection that keeps a snapshot of the beginning of the overlap.
-#[derive(Default)]
-pub(super) struct Past {
-    aside: Option<Aside>,
-    open: bool,
-}
-
-impl Past {
-    /// Ends the connection, if it is one of those.
-    pub(super) fn end_if(&mut self, is_one: impl FnOnce(&mut Aside) -> bool) {
-        if self.aside.take_if(is_one).is_some() {
-            self.open = false;
-        }
-    }
-}
 
 impl Shared {
     /// Takes a snapshot that holds no lock. SQLite has this only with a write-ahead log.

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use anchorite_model::{DbError, StatementKind};
+use anchorite_model::{DbError, StatementKind, Value};
 
-use super::images::Image;
-use super::shared::SharedSession;
-use super::shared_schema::SharedSchema;
+use super::shared_schema::{SharedSchema, SharedSession};
 use crate::{ConnectionId, Reply};
 
 /// The number of a session in the records; never used twice.
@@ -55,6 +53,17 @@ pub(super) struct Records {
     pub committed: Vec<Key>,
     /// Rows that were changed by those commits.
     pub images: Vec<Image>,
+}
+
+/// One row that a commit changed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Image {
+    pub table: String,
+    pub columns: Vec<String>,
+    pub before: Vec<Value>,
+    pub after: Vec<Value>,
+    /// The sessions that were inside a transaction when it was committed.
+    pub open_for: Vec<Key>,
 }
 
 impl Records {

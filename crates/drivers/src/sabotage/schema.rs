@@ -9,8 +9,9 @@ use anchorite_model::{DbError, Level, SessionInfo};
 
 use super::Sabotage;
 use super::session::SabotagedSession;
-use super::shared::{Shared, SharedSession, lock};
+use super::shared::Shared;
 use super::shared_schema::SharedSchema;
+use super::shared_schema::{SharedSession, lock};
 use crate::{
     ConnectionId, OpenedSession, Schema, Session, SessionOptions, TargetError, Upkeep, Wait,
     Watcher,

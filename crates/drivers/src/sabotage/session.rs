@@ -11,8 +11,9 @@ use anchorite_model::{Rows, StatementKind};
 
 use super::Sabotage;
 use super::records::{Key, Transaction};
-use super::shared::{Shared, SharedSession, lock};
+use super::shared::Shared;
 use super::shared_schema::SharedSchema;
+use super::shared_schema::{SharedSession, lock};
 use crate::{ConnectionId, Reply};
 
 /// What to do with the answer.

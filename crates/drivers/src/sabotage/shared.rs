@@ -4,7 +4,7 @@
 //! the case could wait for.
 
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use anchorite_model::product::Leaves;
@@ -12,14 +12,11 @@ use anchorite_model::sql::Dialect;
 use anchorite_model::{DbError, Level, Rows, TargetInfo};
 
 use super::Sabotage;
-use super::reads::Past;
+use super::aside::{Aside, Past};
 use super::records::Records;
-use super::shared_schema::SharedSchema;
+use super::shared_schema::{SharedSchema, lock};
 use crate::wait::is_interrupted;
 use crate::{ConnectionId, Reply, Session, SessionOptions, Watcher, read_table, wait_readable};
-
-/// A session of the case: its wrapper and the sabotage take turns using it.
-pub(super) type SharedSession = Arc<Mutex<Box<dyn Session>>>;
 
 /// How long one of the sabotage's own statements may be silent before the server is asked whether it waits.
 const SILENCE: Duration = Duration::from_millis(2);
@@ -40,20 +37,6 @@ pub(super) struct Shared {
     pub past: Mutex<Past>,
     watcher: Mutex<Option<(String, Box<dyn Watcher>)>>,
     schemas: Mutex<Vec<Weak<SharedSchema>>>,
-}
-
-/// One of the sabotage's own connections.
-pub(super) struct Aside {
-    pub session: Box<dyn Session>,
-    /// The schema that it was opened through, and ends with.
-    home: String,
-    /// The schema that it is in.
-    whereabouts: String,
-}
-
-/// A lock that a panic has poisoned is as good as any other: the data behind it is consistent.
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {

@@ -5,10 +5,10 @@ use anchorite_model::{Answer, DbError, ErrorClass, StatementKind, Value};
 use anchorite_sql::RowStatement;
 
 use super::Sabotage;
-use super::images::Image;
+use super::records::Image;
 use super::records::{has_effect, is_open_after};
 use super::session::{Act, After, SabotagedSession};
-use super::shared::lock;
+use super::shared_schema::lock;
 use crate::Reply;
 
 /// After the first write of a transaction.
