@@ -8,6 +8,9 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use anchorite_model::sql::Dialect;
+use anchorite_sql::tokens::significant;
+
 use super::ddl::DdlWatch;
 use super::follow::Follower;
 use super::log::LoggedWaits;
@@ -115,7 +118,7 @@ fn user_lock_waits(
     let nameless = logged.waiters().filter(|start| !is_named(*start)).count();
     let callers = processes.iter().filter(|process| {
         outstanding.contains(&process.id)
-            && process.sql.to_ascii_uppercase().contains("GET_LOCK(")
+            && significant(&process.sql, Dialect::Mysql).iter().any(|t| t.is_word("GET_LOCK"))
             && logged.holder(process.id, process.transaction).is_none()
     });
     let callers: Vec<_> = callers.map(|process| process.id).collect();

@@ -6,9 +6,10 @@
 //! Assumption: transactions are begun and ended by explicit statements or by DDL. Where a session does something else
 //! (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said.
 
-use anchorite_model::sql::StatementKind;
+use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::transactions::{Follower, Role};
 use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Run, SessionIndex};
+use anchorite_sql::tokens::significant;
 
 /// A statement as it was executed.
 #[derive(Debug, Clone)]
@@ -83,7 +84,8 @@ impl Transaction<'_> {
 
 /// Whether a BEGIN leaves all conflicts to the COMMIT.
 pub fn is_optimistic(begin: &str) -> bool {
-    begin.to_ascii_uppercase().contains("OPTIMISTIC")
+    StatementKind::of(begin) == StatementKind::Begin
+        && significant(begin, Dialect::Mysql).iter().any(|token| token.is_word("OPTIMISTIC"))
 }
 
 /// The transactions of a run in the order of their ends, or why they cannot be determined.
