@@ -1,6 +1,7 @@
 //! The `anchorite` command: reads the arguments, calls one function per subcommand, maps to exit codes.
 
 mod check;
+mod claims;
 mod clean;
 mod descriptors;
 mod exit;
@@ -61,6 +62,8 @@ enum Command {
     Run(run::RunArgs),
     /// Show the classic anomaly table: what each level prevents, beside what the vendor claims
     Probe(probe::ProbeArgs),
+    /// Show what each level promises, with the vendor's pages
+    Claims(claims::ClaimsArgs),
     /// Make a case as small as possible while it still shows the same finding
     Reduce(reduce::ReduceArgs),
     /// Put the findings of a hunt on one page
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
+        Command::Claims(arguments) => claims::run(&arguments),
         Command::Reduce(arguments) => reduce::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

@@ -11,6 +11,7 @@
 
 mod blame;
 mod brief;
+pub mod claims;
 mod columns;
 mod entries;
 mod escape;

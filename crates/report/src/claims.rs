@@ -1,0 +1,281 @@
+//! What a vendor promises, with the pages that say so: text, Markdown and JSON.
+//!
+//! Idea: a report refers to promises and to documented exceptions; here they can be read before anything is run. One
+//! [`Sheet`] per product, with what applies to a version if one is named, else with the bounds of each entry.
+//!
+//! Blind spot: the words are ours; the page decides.
+
+use anchorite_claims::{
+    Claim, Claims, Exception, LevelClaims, ReadPlace, SerialOrder, Subject, Version, WriteClaims,
+    WriteView,
+};
+use anchorite_model::{Level, TargetInfo};
+use serde_json::{Value, json};
+
+use crate::TextOptions;
+use crate::markup::{link, plain};
+use crate::page::{Page, paint, section};
+use crate::style::{Ink, Line};
+
+/// What is shown of one product.
+#[derive(Debug, Clone)]
+pub struct Sheet<'a> {
+    /// The product; its version is empty if none was named.
+    pub target: TargetInfo,
+    /// What it promises.
+    pub claims: &'a Claims,
+    /// The levels to show; empty = all.
+    pub levels: Vec<Level>,
+}
+
+/// An entry of a level: what it is about, what is said, and where.
+struct Entry<'a> {
+    head: String,
+    says: &'a str,
+    url: &'a str,
+}
+
+impl Sheet<'_> {
+    fn title(&self) -> String {
+        let name = self.target.product.title();
+        match (self.target.version.as_str(), self.target.variant.as_str()) {
+            ("", "") => name.to_owned(),
+            ("", variant) => format!("{name} ({variant})"),
+            (version, _) => format!("{name} {version}"),
+        }
+    }
+
+    /// The levels to show.
+    fn levels(&self) -> impl Iterator<Item = &LevelClaims> {
+        let is_wanted =
+            |one: &&LevelClaims| self.levels.is_empty() || self.levels.contains(&one.level);
+        let fits = |one: &&LevelClaims| {
+            one.variants.is_empty()
+                || self.target.variant.is_empty()
+                || one.variants.contains(&self.target.variant)
+        };
+        self.claims.levels.iter().filter(is_wanted).filter(fits)
+    }
+
+    /// Whether an entry with these bounds applies; without a version everything does.
+    fn applies(&self, since: Option<&Version>, before: Option<&Version>) -> bool {
+        let version = Version::of(&self.target);
+        self.target.version.is_empty()
+            || (since.is_none_or(|since| version >= *since)
+                && before.is_none_or(|before| version < *before))
+    }
+
+    fn anomalies<'c>(&self, level: &'c LevelClaims) -> Vec<&'c Claim> {
+        let applies = |claim: &&Claim| self.applies(claim.since.as_ref(), claim.before.as_ref());
+        level.claims.iter().filter(applies).collect()
+    }
+
+    fn exceptions<'c>(&self, level: &'c LevelClaims) -> Vec<&'c Exception> {
+        let applies = |exception: &&Exception| self.applies(exception.since.as_ref(), None);
+        level.exceptions.iter().filter(applies).collect()
+    }
+
+    /// Everything that is said about a level, in the order in which it is shown.
+    fn entries<'c>(&self, level: &'c LevelClaims) -> Vec<Entry<'c>> {
+        let mut entries = vec![Entry { head: offered(level), says: &level.says, url: &level.url }];
+        if let Some(writes) = &level.writes {
+            let head = format!("writes: {}", writes_told(writes));
+            entries.push(Entry { head, says: &writes.says, url: &writes.url });
+            let kept = "what a locking read returned stays as it is until its transaction ends";
+            let locking = |url: &'c String| Entry { head: kept.to_owned(), says: "", url };
+            entries.extend(writes.locking_reads.as_ref().map(locking));
+        }
+        entries.extend(self.anomalies(level).into_iter().map(|claim| Entry {
+            head: format!("{}: {}{}", subjects(claim), claim.promise.name(), bounds(claim)),
+            says: &claim.says,
+            url: &claim.url,
+        }));
+        entries.extend(self.exceptions(level).into_iter().map(|exception| Entry {
+            head: format!("exception {}{}", exception.name, since(exception.since.as_ref())),
+            says: &exception.says,
+            url: &exception.url,
+        }));
+        entries
+    }
+}
+
+fn offered(level: &LevelClaims) -> String {
+    let mut told = if level.offered { "offered".to_owned() } else { "not offered".to_owned() };
+    told += &since(level.since.as_ref());
+    if let Some(other) = level.same_as {
+        told += &format!(", another name of {}", other.name());
+    }
+    format!("{told} ({})", level.spelling)
+}
+
+fn since(version: Option<&Version>) -> String {
+    version.map(|version| format!(", since {version}")).unwrap_or_default()
+}
+
+fn bounds(claim: &Claim) -> String {
+    let mut told = since(claim.since.as_ref());
+    if let Some(before) = &claim.before {
+        told += &format!(", before {before}");
+    }
+    if let Some(setting) = &claim.setting {
+        let with = if setting.is_on { "with" } else { "without" };
+        told += &format!(", {with} {}", setting.read_back);
+    }
+    told
+}
+
+fn subject(subject: &Subject) -> &str {
+    match subject {
+        Subject::Anomaly(anomaly) => anomaly.name(),
+        Subject::Case(name) => name,
+    }
+}
+
+fn subjects(claim: &Claim) -> String {
+    claim.subjects.iter().map(subject).collect::<Vec<_>>().join(", ")
+}
+
+const fn order(writes: &WriteClaims) -> &'static str {
+    match writes.order {
+        SerialOrder::Commit => "commit",
+        SerialOrder::Any => "any",
+    }
+}
+
+const fn reads(writes: &WriteClaims) -> &'static str {
+    match writes.reads {
+        ReadPlace::Free => "free",
+        ReadPlace::Serial => "serial",
+        ReadPlace::Locked => "locked",
+    }
+}
+
+const fn sees(writes: &WriteClaims) -> &'static str {
+    match writes.sees {
+        WriteView::Latest => "latest",
+        WriteView::StatementSnapshot => "statement-snapshot",
+        WriteView::TransactionSnapshot => "transaction-snapshot",
+        WriteView::LateSnapshot => "late-snapshot",
+    }
+}
+
+/// `as in commit order, reads free, each sees latest`.
+fn writes_told(writes: &WriteClaims) -> String {
+    let order = match writes.order {
+        SerialOrder::Commit => "as in the order of the commits",
+        SerialOrder::Any => "as in some serial order",
+    };
+    let reads = match writes.reads {
+        ReadPlace::Free => "reads need not fit it",
+        ReadPlace::Serial | ReadPlace::Locked => "reads fit it too",
+    };
+    let sees = match writes.sees {
+        WriteView::Latest => "a write sees the latest committed rows",
+        WriteView::StatementSnapshot => "a write sees the rows of its beginning and checks again",
+        WriteView::TransactionSnapshot => "a write sees the rows of its transaction's beginning",
+        WriteView::LateSnapshot => "a write sees the rows of its transaction's first read",
+    };
+    format!("{order}; {reads}; {sees}")
+}
+
+/// For people.
+pub fn text(sheets: &[Sheet<'_>], options: &TextOptions) -> String {
+    let page = Page::new(options);
+    let mut out: Vec<Line> = Vec::new();
+    for sheet in sheets {
+        page.rule(&mut out);
+        out.push(Line::of(Ink::Title, sheet.title()));
+        for level in sheet.levels() {
+            section(level.level.name(), &mut out);
+            for Entry { head, says, url } in sheet.entries(level) {
+                let said = if says.is_empty() { head } else { format!("{head}. {says}") };
+                page.indented(Ink::Plain, &said, &mut out);
+                page.indented(Ink::Faint, url, &mut out);
+            }
+        }
+    }
+    paint(&out, options.style)
+}
+
+/// For pasting.
+pub fn markdown(sheets: &[Sheet<'_>]) -> String {
+    let mut out = String::new();
+    for sheet in sheets {
+        out += &format!("# What {} promises\n", plain(&sheet.title()));
+        for level in sheet.levels() {
+            out += &format!("\n## {}\n\n", level.level.name());
+            for Entry { head, says, url } in sheet.entries(level) {
+                let said =
+                    if says.is_empty() { String::new() } else { format!(" {}", plain(says)) };
+                out += &format!("- **{}.**{said} {}\n", plain(&head), link(url));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// For scripts.
+pub fn json(sheets: &[Sheet<'_>], version: &str) -> String {
+    let products: Vec<Value> = sheets.iter().map(product_json).collect();
+    let document = json!({ "anchorite": version, "products": products });
+    format!("{document:#}\n")
+}
+
+fn product_json(sheet: &Sheet<'_>) -> Value {
+    let levels: Vec<Value> = sheet.levels().map(|level| level_json(sheet, level)).collect();
+    json!({
+        "product": sheet.target.product.name(),
+        "version": (!sheet.target.version.is_empty()).then_some(&sheet.target.version),
+        "manual": sheet.claims.manual.as_ref().map(ToString::to_string),
+        "levels": levels,
+    })
+}
+
+fn level_json(sheet: &Sheet<'_>, level: &LevelClaims) -> Value {
+    let written = |version: &Option<Version>| version.as_ref().map(ToString::to_string);
+    let anomalies = sheet.anomalies(level).into_iter().map(|claim| {
+        json!({
+            "names": claim.subjects.iter().map(subject).collect::<Vec<_>>(),
+            "claim": claim.promise.name(),
+            "since": written(&claim.since),
+            "before": written(&claim.before),
+            "setting": claim.setting.as_ref().map(|setting| json!({
+                "read_back": setting.read_back, "is_on": setting.is_on,
+            })),
+            "url": claim.url,
+            "says": claim.says,
+        })
+    });
+    let exceptions = sheet.exceptions(level).into_iter().map(|exception| {
+        json!({
+            "name": exception.name,
+            "rows": exception.rows.iter().map(|row| row.name()).collect::<Vec<_>>(),
+            "since": written(&exception.since),
+            "url": exception.url,
+            "says": exception.says,
+        })
+    });
+    let writes = level.writes.as_ref().map(|writes| {
+        json!({
+            "order": order(writes),
+            "reads": reads(writes),
+            "sees": sees(writes),
+            "locking_reads": writes.locking_reads,
+            "url": writes.url,
+            "says": writes.says,
+        })
+    });
+    json!({
+        "level": level.level.name(),
+        "spelling": level.spelling,
+        "offered": level.offered,
+        "since": written(&level.since),
+        "same_as": level.same_as.map(Level::name),
+        "url": level.url,
+        "says": level.says,
+        "anomalies": anomalies.collect::<Vec<_>>(),
+        "writes": writes,
+        "exceptions": exceptions.collect::<Vec<_>>(),
+    })
+}
