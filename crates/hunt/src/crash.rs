@@ -123,7 +123,7 @@ impl Noticed {
             original: case.clone(),
             before: Vec::new(),
             run: run.unwrap_or_else(|| unrun(case, self.target, level, &self.how)),
-            judgements: vec![Judgement { oracle, verdict, expected: Vec::new() }],
+            judgements: vec![Judgement::new(&oracle, verdict)],
             covers: Vec::new(),
             confirmed,
             contrast: Vec::new(),

@@ -14,7 +14,7 @@ fn a_strict_hunt_counts_documented_exceptions_as_violations() {
         exception: "no-gap-locks".to_owned(),
         because: vec!["the manual says so".to_owned()],
     };
-    let judgement = Judgement { oracle: "final-state".to_owned(), verdict, expected: Vec::new() };
+    let judgement = Judgement::new("final-state", verdict);
     let judgements = vec![judgement];
     let tried = Examined { run, judgements, covers: Vec::new(), signatures: Vec::new() };
     let (mut usual, mut strict) = (Tally::default(), Tally::default());
@@ -27,7 +27,7 @@ fn a_strict_hunt_counts_documented_exceptions_as_violations() {
 }
 
 fn said(oracle: &str, verdict: Verdict) -> Judgement {
-    Judgement { oracle: oracle.to_owned(), verdict, expected: Vec::new() }
+    Judgement::new(oracle, verdict)
 }
 
 #[test]

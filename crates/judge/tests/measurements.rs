@@ -146,7 +146,7 @@ fn further_conditions_belong_to_their_releases_too() {
 }
 
 fn judged(verdict: Verdict) -> [Judgement; 1] {
-    [Judgement { oracle: "final-state".to_owned(), verdict, expected: Vec::new() }]
+    [Judgement::new("final-state", verdict)]
 }
 
 #[test]

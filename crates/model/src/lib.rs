@@ -7,6 +7,7 @@
 //! printed here too, because a case *is* its text.
 
 pub mod case;
+pub mod cause;
 pub mod disagreement;
 pub mod error_class;
 pub mod finding;
@@ -23,6 +24,7 @@ pub mod value;
 pub mod verdict;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
+pub use cause::{Cause, Deed, Doer, Meanwhile, Part};
 pub use disagreement::{Covers, Disagreement, Stance, disagreements, worst};
 pub use error_class::ErrorClass;
 pub use finding::{Confirmed, Contrast, Finding, Origin};

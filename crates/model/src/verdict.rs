@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Rows;
+use crate::{Cause, Rows};
 
 /// The verdict of one oracle on one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What should have happened instead; empty for a pass.
     pub expected: Vec<Expected>,
+    /// What went wrong, the most likely cause first, for a violation that was looked at; others explain it as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
 }
 
 /// One outcome that would have been correct.
@@ -76,7 +79,7 @@ pub struct Signature {
 impl Judgement {
     /// A verdict that needs nothing to be compared with.
     pub fn new(oracle: &str, verdict: Verdict) -> Self {
-        Self { oracle: oracle.to_owned(), verdict, expected: Vec::new() }
+        Self { oracle: oracle.to_owned(), verdict, expected: Vec::new(), causes: Vec::new() }
     }
 
     /// What was found, if this is a violation; with `strict`, documented exceptions are also violations.

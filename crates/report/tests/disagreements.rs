@@ -12,11 +12,7 @@ const OPTIONS: TextOptions =
 /// final-state says violation; the other one passes the run, having looked at this.
 fn disputed(covers: Option<Covers>) -> Finding {
     let mut finding = missed_row();
-    finding.judgements[1] = Judgement {
-        oracle: "differential".to_owned(),
-        verdict: Verdict::Pass,
-        expected: Vec::new(),
-    };
+    finding.judgements[1] = Judgement::new("differential", Verdict::Pass);
     finding.covers = vec![("final-state".to_owned(), Covers::Writes)];
     finding.covers.extend(covers.map(|covers| ("differential".to_owned(), covers)));
     finding

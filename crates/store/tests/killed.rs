@@ -91,11 +91,7 @@ fn finding(fingerprint: String) -> Finding {
         original: case(),
         before: Vec::new(),
         run,
-        judgements: vec![Judgement {
-            oracle: "final-state".to_owned(),
-            verdict,
-            expected: Vec::new(),
-        }],
+        judgements: vec![Judgement::new("final-state", verdict)],
         confirmed: Confirmed { shown: 3, runs: 3 },
         contrast: Vec::new(),
         claim: Vec::new(),

@@ -52,7 +52,7 @@ fn findings_folder(folder: &Path) -> String {
         original: case,
         before: Vec::new(),
         run,
-        judgements: vec![Judgement { oracle, verdict, expected }],
+        judgements: vec![Judgement { expected, ..Judgement::new(&oracle, verdict) }],
         confirmed: Confirmed { shown: 3, runs: 3 },
         contrast: Vec::new(),
         claim: Vec::new(),

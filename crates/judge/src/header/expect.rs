@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn judged(verdict: Verdict) -> Judgement {
-        Judgement { oracle: "final-state".to_owned(), verdict, expected: Vec::new() }
+        Judgement::new("final-state", verdict)
     }
 
     fn violation() -> Judgement {

@@ -214,7 +214,7 @@ mod tests {
             Signature { oracle: oracle.clone(), anomaly: anomaly.to_owned(), exception: None };
         let because = vec![because.to_owned()];
         let verdict = Verdict::Violation { anomaly: anomaly.to_owned(), because };
-        headline(run, &signature, &[Judgement { oracle, verdict, expected }])
+        headline(run, &signature, &[Judgement { expected, ..Judgement::new(&oracle, verdict) }])
     }
 
     /// Statement, whether it waits, its outcome, what it violates, what is said about it, and the title.

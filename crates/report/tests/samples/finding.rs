@@ -112,17 +112,13 @@ pub fn missed_row() -> Finding {
         before: Vec::new(),
         judgements: vec![
             Judgement {
-                oracle: "final-state".to_owned(),
-                verdict: Verdict::Violation { anomaly, because },
                 expected: orders,
+                ..Judgement::new("final-state", Verdict::Violation { anomaly, because })
             },
-            Judgement {
-                oracle: "views".to_owned(),
-                verdict: Verdict::Undecided {
-                    reason: "the scratch schema has no index".to_owned(),
-                },
-                expected: Vec::new(),
-            },
+            Judgement::new(
+                "views",
+                Verdict::Undecided { reason: "the scratch schema has no index".to_owned() },
+            ),
         ],
         run,
         confirmed: Confirmed { shown: 5, runs: 5 },
@@ -219,7 +215,7 @@ pub fn hostile_finding() -> Finding {
     let verdict = Verdict::Violation { anomaly: text(), because: vec![text()] };
     let state = vec![(text(), rows(&[MARKUP], vec![vec![build::text("other")]]))];
     let expected = vec![Expected { title: text(), final_state: state, differences: vec![text()] }];
-    finding.judgements = vec![Judgement { oracle: text(), verdict, expected }];
+    finding.judgements = vec![Judgement { expected, ..Judgement::new(&text(), verdict) }];
     finding
 }
 
