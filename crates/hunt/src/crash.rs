@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 
 use anchorite_model::{
     BlockingKnowledge, Case, Confirmed, Ending, Event, Finding, Judgement, Level, Origin, Outcome,
-    Run, SessionInfo, Signature, TargetInfo, Verdict,
+    Rank, Run, SessionInfo, Signature, TargetInfo, Verdict,
 };
 use anchorite_store::{Crash, RunningCase};
 
@@ -108,14 +108,19 @@ impl Noticed {
         let log = down.log.iter().flat_map(|log| log.lines()).map(str::trim);
         because.extend(log.filter(|line| !line.is_empty()).map(str::to_owned));
         let anomaly = "server-crash".to_owned();
-        let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
+        let verdict = Verdict::broken(&anomaly, because);
         let oracle = ORACLE.to_owned();
         Finding {
             options: Vec::new(),
             fingerprint: fingerprint(&self.target, &down.cause.words),
             title: String::new(),
             on: self.on,
-            signature: Signature { oracle: oracle.clone(), anomaly, exception: None },
+            signature: Signature {
+                oracle: oracle.clone(),
+                anomaly,
+                exception: None,
+                rank: Rank::Broken,
+            },
             witnesses: vec![oracle.clone()],
             alike: Vec::new(),
             known: None,

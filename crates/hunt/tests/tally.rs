@@ -35,7 +35,7 @@ fn each_oracle_is_counted_and_so_are_disagreements() {
     let target = open("sqlite").expect("SQLite is built in");
     let case = Case::parse("x", "/* t1 */ SELECT 1;").expect("a case");
     let run = run_case(target.as_ref(), &case, &RunOptions::default()).expect("it runs");
-    let violation = Verdict::Violation { anomaly: "P4".to_owned(), because: Vec::new() };
+    let violation = Verdict::broken("P4", Vec::new());
     let mut tried = Examined {
         run,
         judgements: vec![
@@ -61,6 +61,17 @@ fn each_oracle_is_counted_and_so_are_disagreements() {
     let mut summary = HuntSummary::default();
     tally.fill(&mut summary);
     assert_eq!((&summary.by_oracle, summary.disagreements), (&tally.by_oracle, 1));
+}
+
+#[test]
+fn what_is_documented_nowhere_is_counted_apart() {
+    let mut counts = VerdictCounts::default();
+    counts.count(&Verdict::broken("P4", Vec::new()));
+    counts.count(&Verdict::undocumented("dirty-look", Vec::new()));
+    let mut twice = counts;
+    twice.add(&counts);
+    assert_eq!((counts.violation, counts.undocumented, counts.total()), (2, 1, 2));
+    assert_eq!((twice.violation, twice.undocumented), (4, 2));
 }
 
 #[test]

@@ -19,8 +19,8 @@ use anchorite_hunt::{
 use anchorite_judge::oracles::{self, Needs, Oracle, Unjudged};
 use anchorite_judge::{Evidence, Laboratory};
 use anchorite_model::{
-    Case, Covers, Finding, FindingLine, HuntSummary, Judgement, Level, Origin, Product, Signature,
-    TargetInfo, Verdict, VerdictCounts,
+    Case, Covers, Finding, FindingLine, HuntSummary, Judgement, Level, Origin, Product, Rank,
+    Signature, TargetInfo, Verdict, VerdictCounts,
 };
 use anchorite_report::{Glyphs, Style, TextOptions, hunt as report};
 use anchorite_stage::{FreshTables, RunOptions};
@@ -187,7 +187,7 @@ fn what_another_oracle_said_in_an_earlier_release_is_found_again() {
             against: None,
             case: &case,
             level: None,
-            signature: Some(Signature { oracle, anomaly, exception: None }),
+            signature: Some(Signature { oracle, anomaly, exception: None, rank: Rank::Broken }),
             origin: Origin::File("commit-lost.case".to_owned()),
             on: "sqlite",
         };

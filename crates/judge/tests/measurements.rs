@@ -155,7 +155,7 @@ fn a_run_is_compared_with_all_that_is_known_of_its_place() {
         let run = run_on(Product::named("postgres"), version, level, fails);
         compare(&run, &judged(verdict.clone())).expect("a readable header")
     };
-    let violation = Verdict::Violation { anomaly: "G2".to_owned(), because: Vec::new() };
+    let violation = Verdict::broken("G2", Vec::new());
     let deadlock = Some(ErrorClass::Deadlock);
 
     let as_measured = compared("15.18", Level::Serializable, None, &violation);

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Judgement, Verdict};
+use crate::{Judgement, Rank, Verdict};
 
 /// What a verdict covers; for a violation, what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -103,7 +103,8 @@ pub fn worst<'a>(stances: &[Stance<'a>]) -> Option<&'a Verdict> {
         Verdict::Pass => 1,
         Verdict::Undecided { .. } => 2,
         Verdict::Allowed { .. } => 3,
-        Verdict::Violation { .. } => 4,
+        Verdict::Violation { rank: Rank::Undocumented, .. } => 4,
+        Verdict::Violation { rank: Rank::Broken, .. } => 5,
     };
     // The first of several that are equally bad.
     stances.iter().rev().max_by_key(rank).map(|stance| stance.verdict)
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     fn violation() -> Verdict {
-        Verdict::Violation { anomaly: "P4".to_owned(), because: Vec::new() }
+        Verdict::broken("P4", Vec::new())
     }
 
     fn allowed() -> Verdict {

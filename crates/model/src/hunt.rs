@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Level, Signature, TargetInfo, Verdict};
+use crate::{ErrorClass, Level, Rank, Signature, TargetInfo, Verdict};
 
 /// After this many investigations of one kind in a row without a new fingerprint, no more of that kind are examined.
 pub const FRUITLESS_MAX: u32 = 50;
@@ -91,8 +91,11 @@ pub struct HuntPlace {
 pub struct VerdictCounts {
     /// What the claim promises.
     pub pass: u64,
-    /// What breaks the claim.
+    /// What breaks the claim, whatever its rank.
     pub violation: u64,
+    /// Of these, what breaks no promise but is documented nowhere.
+    #[serde(default)]
+    pub undocumented: u64,
     /// Deviations that the vendor documents.
     pub allowed: u64,
     /// Not judged.
@@ -129,6 +132,9 @@ pub struct FindingLine {
 impl VerdictCounts {
     /// Counts a verdict.
     pub fn count(&mut self, verdict: &Verdict) {
+        if matches!(verdict, Verdict::Violation { rank: Rank::Undocumented, .. }) {
+            self.undocumented += 1;
+        }
         let counter = match verdict {
             Verdict::Pass => &mut self.pass,
             Verdict::Violation { .. } => &mut self.violation,
@@ -142,6 +148,7 @@ impl VerdictCounts {
     pub const fn add(&mut self, other: &Self) {
         self.pass += other.pass;
         self.violation += other.violation;
+        self.undocumented += other.undocumented;
         self.allowed += other.allowed;
         self.undecided += other.undecided;
     }
@@ -156,6 +163,11 @@ impl HuntSummary {
     /// Findings that are no known issues.
     pub fn new_findings(&self) -> impl Iterator<Item = &FindingLine> {
         self.findings.iter().filter(|finding| finding.known.is_none())
+    }
+
+    /// How many of them are of this rank.
+    pub fn new_of_rank(&self, rank: Rank) -> u64 {
+        self.new_findings().filter(|finding| finding.signature.rank == rank).count() as u64
     }
 
     /// The known issues that occurred, each once, with the number of times.

@@ -41,4 +41,4 @@ pub use run::{
 pub use runner::{Pair, RunError, Runner};
 pub use sql::StatementKind;
 pub use value::Value;
-pub use verdict::{Expected, Judgement, Signature, Verdict};
+pub use verdict::{Expected, Judgement, Rank, Signature, Verdict};

@@ -11,8 +11,11 @@ pub enum Verdict {
     Pass,
     /// The run breaks the claim.
     Violation {
-        /// The anomaly's name (Adya, Berenson, Elle).
+        /// The anomaly's name (Adya, Berenson, Elle); below the first rank, the name of what was seen.
         anomaly: String,
+        /// Whether it breaks a promise, or is only documented nowhere.
+        #[serde(default, skip_serializing_if = "Rank::is_broken")]
+        rank: Rank,
         /// Why, in sentences that anyone can check.
         because: Vec<String>,
     },
@@ -34,9 +37,48 @@ impl Verdict {
     /// The same verdict where documented exceptions count as violations.
     pub fn strictly(self) -> Self {
         match self {
-            Self::Allowed { exception, because } => Self::Violation { anomaly: exception, because },
+            Self::Allowed { exception, because } => Self::broken(&exception, because),
             other => other,
         }
+    }
+
+    /// A broken promise.
+    pub fn broken(anomaly: &str, because: Vec<String>) -> Self {
+        Self::Violation { anomaly: anomaly.to_owned(), rank: Rank::Broken, because }
+    }
+
+    /// What no page documents: it deviates from what is promised, and only a tracker or the source explains how.
+    pub fn undocumented(name: &str, because: Vec<String>) -> Self {
+        Self::Violation { anomaly: name.to_owned(), rank: Rank::Undocumented, because }
+    }
+}
+
+/// How bad a violation is.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Rank {
+    /// A promise is broken.
+    #[default]
+    Broken,
+    /// No page of the vendor documents it, so it is not excused; but how it comes about is known, from a tracker or
+    /// from the source.
+    Undocumented,
+}
+
+impl Rank {
+    /// The word of reports, headers and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Broken => "broken",
+            Self::Undocumented => "undocumented",
+        }
+    }
+
+    /// Whether a promise is broken.
+    pub const fn is_broken(&self) -> bool {
+        matches!(self, Self::Broken)
     }
 }
 
@@ -74,6 +116,17 @@ pub struct Signature {
     pub anomaly: String,
     /// The documented exception that would excuse it, where exceptions count as violations.
     pub exception: Option<String>,
+    /// Whether it breaks a promise, or is only documented nowhere.
+    #[serde(default, skip_serializing_if = "Rank::is_broken")]
+    pub rank: Rank,
+}
+
+impl Signature {
+    /// The mechanism that the oracle names as the cause: a documented exception, or what is documented nowhere.
+    pub fn mechanism(&self) -> Option<&str> {
+        let undocumented = (!self.rank.is_broken()).then_some(self.anomaly.as_str());
+        self.exception.as_deref().or(undocumented)
+    }
 }
 
 impl Judgement {
@@ -86,13 +139,14 @@ impl Judgement {
     pub fn signature(&self, strict: bool) -> Option<Signature> {
         let oracle = self.oracle.clone();
         match &self.verdict {
-            Verdict::Violation { anomaly, .. } => {
-                Some(Signature { oracle, anomaly: anomaly.clone(), exception: None })
+            Verdict::Violation { anomaly, rank, .. } => {
+                Some(Signature { oracle, anomaly: anomaly.clone(), exception: None, rank: *rank })
             }
             Verdict::Allowed { exception, .. } if strict => Some(Signature {
                 oracle,
                 anomaly: exception.clone(),
                 exception: Some(exception.clone()),
+                rank: Rank::Broken,
             }),
             _ => None,
         }

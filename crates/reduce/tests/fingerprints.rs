@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use anchorite_model::{
     Answer, Blocker, BlockingKnowledge, Case, DbError, Ending, ErrorClass, Event, Level, Outcome,
-    Product, Run, SessionInfo, Signature, TargetInfo,
+    Product, Rank, Run, SessionInfo, Signature, TargetInfo,
 };
 use anchorite_reduce::known::{self, Sighting};
 use anchorite_reduce::{Shape, fingerprint};
@@ -72,7 +72,12 @@ fn run(case: Case, product: Product, level: Level) -> Run {
 }
 
 fn signature(anomaly: &str) -> Signature {
-    Signature { oracle: "final-state".to_owned(), anomaly: anomaly.to_owned(), exception: None }
+    Signature {
+        oracle: "final-state".to_owned(),
+        anomaly: anomaly.to_owned(),
+        exception: None,
+        rank: Rank::Broken,
+    }
 }
 
 /// Each group's name, product and level, with its cases.

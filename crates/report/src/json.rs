@@ -227,8 +227,9 @@ fn ending(ending: &Ending) -> Json {
 fn verdict(result: &RunResult, oracle: &str, verdict: &Verdict) -> Json {
     let mut told = match verdict {
         Verdict::Pass => json!({"oracle": oracle, "verdict": "pass"}),
-        Verdict::Violation { anomaly, because } => json!({
-            "oracle": oracle, "verdict": "violation", "anomaly": anomaly, "because": because,
+        Verdict::Violation { anomaly, rank, because } => json!({
+            "oracle": oracle, "verdict": "violation", "anomaly": anomaly, "rank": rank.name(),
+            "because": because,
         }),
         Verdict::Allowed { exception, because } => json!({
             "oracle": oracle, "verdict": "allowed", "exception": exception, "because": because,

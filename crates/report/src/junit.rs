@@ -121,10 +121,11 @@ fn end(result: &RunResult) -> End {
     let mut kinds = Vec::new();
     let mut reasons = Vec::new();
     for (oracle, verdict) in &result.verdicts {
-        if let Verdict::Violation { anomaly, because } = verdict
+        if let Verdict::Violation { anomaly, rank, because } = verdict
             && !result.compared.announced
         {
-            messages.push(format!("{oracle}: {anomaly}"));
+            let undocumented = if rank.is_broken() { "" } else { " (undocumented)" };
+            messages.push(format!("{oracle}: {anomaly}{undocumented}"));
             kinds.push(anomaly.clone());
             reasons.extend(because.iter().map(|sentence| format!("{oracle}: {sentence}\n")));
         }

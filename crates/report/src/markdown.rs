@@ -7,7 +7,7 @@
 //! are in code spans, where nothing is markup and nobody is mentioned; other text is escaped. Blind spot: the script is
 //! shown with control characters escaped, so a script that needs a raw one must be taken from the file.
 
-use anchorite_model::{Case, Ending, Rows, Run, Verdict};
+use anchorite_model::{Case, Ending, Rank, Rows, Run, Verdict};
 
 use crate::blame::blame_of_verdicts;
 use crate::entries::{Item, Tone, answer_items, describe, error_items, never_answered};
@@ -175,7 +175,8 @@ fn verdicts(result: &RunResult, out: &mut String) {
     for (oracle, verdict) in &result.verdicts {
         let Opinion { word, what, covers, because } = Opinion::of(result, oracle, verdict);
         let word = match verdict {
-            Verdict::Violation { .. } => "**violation**",
+            Verdict::Violation { rank: Rank::Broken, .. } => "**violation**",
+            Verdict::Violation { rank: Rank::Undocumented, .. } => "**violation** (undocumented)",
             _ => word,
         };
         let colon = if what.is_empty() { "" } else { ": " };

@@ -5,7 +5,7 @@
 //! which fits a terminal.
 
 use anchorite_judge::Agreement;
-use anchorite_model::{Ending, Level, Verdict};
+use anchorite_model::{Ending, Level, Rank, Verdict};
 
 use crate::escape::visible;
 use crate::markup::{plain, row};
@@ -25,6 +25,8 @@ pub(crate) enum Word {
     /// A violation that the case announces.
     Known,
     Undecided,
+    /// A violation that breaks no promise.
+    Undocumented,
     Violation,
     Lost,
     /// It could not be run.
@@ -39,6 +41,7 @@ impl Word {
             Self::Allowed => "allowed",
             Self::Known => "violation",
             Self::Undecided => "undecided",
+            Self::Undocumented => "UNDOCUMENTED",
             Self::Violation => "VIOLATION",
             Self::Lost => "LOST",
             Self::Failed => "NOT RUN",
@@ -55,7 +58,8 @@ impl Word {
             Verdict::Allowed { .. } => Self::Allowed,
             Verdict::Violation { .. } if known => Self::Known,
             Verdict::Undecided { .. } => Self::Undecided,
-            Verdict::Violation { .. } => Self::Violation,
+            Verdict::Violation { rank: Rank::Undocumented, .. } => Self::Undocumented,
+            Verdict::Violation { rank: Rank::Broken, .. } => Self::Violation,
         });
         words.max().unwrap_or(Self::Ran)
     }
@@ -95,9 +99,8 @@ impl Cell {
 
     pub(crate) const fn ink(self) -> Ink {
         match (self.agreement, self.word) {
-            (Some(Agreement::Differs), _) | (_, Word::Violation | Word::Lost | Word::Failed) => {
-                Ink::Bad
-            }
+            (Some(Agreement::Differs), _)
+            | (_, Word::Undocumented | Word::Violation | Word::Lost | Word::Failed) => Ink::Bad,
             (_, Word::Undecided) | (Some(Agreement::OtherVersion), _) => Ink::Warning,
             (_, Word::Pass) => Ink::Good,
             _ => Ink::Plain,

@@ -3,7 +3,7 @@
 
 use anchorite_claims::Promise;
 use anchorite_judge::{Agreement, Observed, Remark};
-use anchorite_model::{Disagreement, Verdict};
+use anchorite_model::{Disagreement, Rank, Verdict};
 
 use crate::RunResult;
 use crate::escape::visible;
@@ -31,8 +31,12 @@ impl<'a> Opinion<'a> {
         match verdict {
             Verdict::Pass => Self { word: "pass", what: "", covers, because: &[] },
             // A violation covers what it shows.
-            Verdict::Violation { anomaly, because } => {
-                Self { word: "VIOLATION", what: anomaly, covers: String::new(), because }
+            Verdict::Violation { anomaly, rank, because } => {
+                let word = match rank {
+                    Rank::Broken => "VIOLATION",
+                    Rank::Undocumented => "VIOLATION (undocumented)",
+                };
+                Self { word, what: anomaly, covers: String::new(), because }
             }
             Verdict::Allowed { exception, because } => {
                 Self { word: "allowed", what: exception, covers, because }

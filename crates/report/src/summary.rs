@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 
 use anchorite_judge::Agreement;
-use anchorite_model::{Ending, ErrorClass, Outcome, Verdict};
+use anchorite_model::{Ending, ErrorClass, Outcome, Rank, Verdict};
 
+use crate::hunt_summary::undocumented_told;
 use crate::result::{counted, level_label};
 use crate::{RunResult, Runs};
 
@@ -96,9 +97,12 @@ fn judged(results: &[RunResult]) -> Option<String> {
     let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|v| wanted(v)).count();
     let known = results.iter().filter(|result| result.compared.announced).count();
     let known = if known == 0 { String::new() } else { format!(" (announced in {known})") };
+    let undocumented =
+        count(|v| matches!(v, Verdict::Violation { rank: Rank::Undocumented, .. })) as u64;
+    let undocumented = undocumented_told(undocumented);
     (!verdicts.is_empty()).then(|| {
         format!(
-            "{} pass, {} violation{known}, {} allowed, {} undecided",
+            "{} pass, {} violation{undocumented}{known}, {} allowed, {} undecided",
             count(|v| matches!(v, Verdict::Pass)),
             count(|v| matches!(v, Verdict::Violation { .. })),
             count(|v| matches!(v, Verdict::Allowed { .. })),

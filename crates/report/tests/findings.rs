@@ -2,7 +2,7 @@
 
 mod samples;
 
-use anchorite_model::{Case, Finding, HuntSummary, Level, Product, Value};
+use anchorite_model::{Case, Finding, HuntSummary, Level, Product, Rank, Value};
 use anchorite_report::hunt_summary::Found;
 use anchorite_report::{Glyphs, Style, TextOptions, finding, hunt};
 use samples::finding::{MARKUP, crowd, hostile_finding, missed_row, quiet_hunt, skew};
@@ -203,9 +203,35 @@ fn known_only() -> Vec<anchorite_model::FindingLine> {
 }
 
 #[test]
+fn what_is_documented_nowhere_is_told_apart_from_broken_promises() {
+    let mut line = samples::finding::hunt().findings.remove(0);
+    let broken = line.clone();
+    line.signature.rank = Rank::Undocumented;
+    line.signature.anomaly = "dirty-look".to_owned();
+    line.title = String::new();
+    let lower = HuntSummary { findings: vec![line.clone()], ..samples::finding::hunt() };
+    let text = hunt::text(&lower, &OPTIONS);
+    for part in ["1 new finding (1 undocumented)", "No promise was seen broken, but", "dirty look"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(hunt::junit(&lower).contains("(undocumented)"));
+    let both = HuntSummary { findings: vec![line, broken], ..lower };
+    let text = hunt::text(&both, &OPTIONS);
+    assert!(text.contains("2 new findings (1 undocumented)"), "{text}");
+    assert!(
+        text.contains("2. MariaDB 10.11.18, read committed: dirty look (undocumented)"),
+        "{text}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&hunt::json(&both, "0.1.0")).unwrap();
+    assert_eq!(json["new_by_rank"], serde_json::json!({"broken": 1, "undocumented": 1}));
+    assert_eq!(json["findings"][0]["rank"], "undocumented");
+}
+
+#[test]
 fn four_findings_of_one_known_bug_are_one_known_issue() {
     let summary = HuntSummary { findings: known_only(), ..quiet_hunt() };
-    assert_eq!(Found::of(&summary), Found { new: 0, known: 1, waiting: 0 });
+    assert_eq!(Found::of(&summary), Found { known: 1, ..Found::default() });
     let finding = skew();
     let listed = [(&finding, "a"); 4];
     let text = hunt::overview(None, &listed, 0, &OPTIONS);

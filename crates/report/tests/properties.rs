@@ -168,8 +168,7 @@ fn any_results() -> impl Strategy<Value = Vec<RunResult>> {
     let because = vec(any_text(), 0..3);
     let verdict = prop_oneof![
         Just(Verdict::Pass),
-        (any_text(), because)
-            .prop_map(|(anomaly, because)| Verdict::Violation { anomaly, because }),
+        (any_text(), because).prop_map(|(anomaly, because)| Verdict::broken(&anomaly, because)),
         any_text().prop_map(|reason| Verdict::Undecided { reason }),
     ];
     let agreement = prop_oneof![

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anchorite_model::{
-    BlockingKnowledge, Case, Confirmed, Ending, Finding, Judgement, Origin, Product, Rows, Run,
-    Signature, TargetInfo, Value, Verdict,
+    BlockingKnowledge, Case, Confirmed, Ending, Finding, Judgement, Origin, Product, Rank, Rows,
+    Run, Signature, TargetInfo, Value, Verdict,
 };
 use anchorite_store::{
     Campaign, CampaignTarget, Crash, Past, Progress, Ranges, RunningCase, Spot, Store, Suspect,
@@ -55,11 +55,12 @@ fn signature() -> Signature {
         oracle: "final-state".to_owned(),
         anomaly: "lost-update".to_owned(),
         exception: None,
+        rank: Rank::Broken,
     }
 }
 
 fn finding(fingerprint: String) -> Finding {
-    let verdict = Verdict::Violation { anomaly: "lost-update".to_owned(), because: Vec::new() };
+    let verdict = Verdict::broken("lost-update", Vec::new());
     // Values that JSON has no number for must survive, too.
     let odd =
         vec![Value::Int(i128::from(u64::MAX)), Value::Float(0.1), Value::Float(f64::INFINITY)];

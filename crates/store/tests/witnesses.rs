@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anchorite_model::{Case, Finding, Signature};
+use anchorite_model::{Case, Finding, Rank, Signature};
 use anchorite_store::{Campaign, Conclusion, Filed, Page, Spot, Store, Suspect};
 
 fn finding(oracle: &str, fingerprint: &str, alike: &[&str]) -> Finding {
@@ -19,8 +19,12 @@ fn finding(oracle: &str, fingerprint: &str, alike: &[&str]) -> Finding {
 }
 
 fn suspect(number: u64, oracle: &str) -> Suspect {
-    let signature =
-        Signature { oracle: oracle.to_owned(), anomaly: "lost update".to_owned(), exception: None };
+    let signature = Signature {
+        oracle: oracle.to_owned(),
+        anomaly: "lost update".to_owned(),
+        exception: None,
+        rank: Rank::Broken,
+    };
     let case = Case::parse("case", "/* t1 */ SELECT 1;\n").expect("a case");
     let spot = Spot { place: 0, number };
     Suspect::new((spot, "sqlite 3".to_owned(), None), 7, signature, case, "# seen\n".to_owned())

@@ -188,7 +188,13 @@ mod tests {
 
     #[test]
     fn a_hundred_columns_show_the_verdicts() {
-        let verdicts = VerdictCounts { pass: 123_400, violation: 12, allowed: 30, undecided: 14 };
+        let verdicts = VerdictCounts {
+            pass: 123_400,
+            violation: 12,
+            undocumented: 0,
+            allowed: 30,
+            undecided: 14,
+        };
         let summary = HuntSummary {
             cases: 123_456,
             elapsed_ms: 90_000,

@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn what_is_announced_is_known_and_what_differs_is_news() {
         use Agreement::{AsExpected, Differs, OtherVersion};
-        let violation = || Verdict::Violation { anomaly: "G0".to_owned(), because: Vec::new() };
+        let violation = || Verdict::broken("G0", Vec::new());
         let undecided = || Verdict::Undecided { reason: "so".to_owned() };
         for (verdict, agreement, announced, exit) in [
             (Verdict::Pass, None, false, Exit::Fine),

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use anchorite_drivers::open;
 use anchorite_model::{
-    Confirmed, Expected, Finding, HuntSummary, Judgement, Origin, Signature, Verdict,
+    Confirmed, Expected, Finding, HuntSummary, Judgement, Origin, Rank, Signature, Verdict,
 };
 
 fn anchorite(arguments: &[&str]) -> Output {
@@ -37,13 +37,18 @@ fn findings_folder(folder: &Path) -> String {
         final_state: Vec::new(),
         differences: vec!["one".to_owned()],
     }];
-    let verdict = Verdict::Violation { anomaly: anomaly.clone(), because };
+    let verdict = Verdict::broken(&anomaly, because);
     let finding = Finding {
         options: Vec::new(),
         fingerprint: "abc".to_owned(),
         title: String::new(),
         on: String::new(),
-        signature: Signature { oracle: oracle.clone(), anomaly, exception: None },
+        signature: Signature {
+            oracle: oracle.clone(),
+            anomaly,
+            exception: None,
+            rank: Rank::Broken,
+        },
         witnesses: Vec::new(),
         alike: Vec::new(),
         covers: Vec::new(),

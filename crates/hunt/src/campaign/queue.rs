@@ -130,12 +130,16 @@ pub(super) enum Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anchorite_model::Case;
+    use anchorite_model::{Case, Rank};
     use anchorite_store::Spot;
 
     fn suspect(place: usize, number: u64, anomaly: &str) -> Suspect {
-        let signature =
-            Signature { oracle: "x".to_owned(), anomaly: anomaly.to_owned(), exception: None };
+        let signature = Signature {
+            oracle: "x".to_owned(),
+            anomaly: anomaly.to_owned(),
+            exception: None,
+            rank: Rank::Broken,
+        };
         let spot = Spot { place, number };
         Suspect::new((spot, String::new(), None), 0, signature, Case::default(), String::new())
     }

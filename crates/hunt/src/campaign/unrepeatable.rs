@@ -5,7 +5,7 @@
 //! ([`anchorite_model::HuntSummary::unrepeatable`]) there is a finding that says just that, with the folder in which
 //! the runs are. Blind spot: it names the place and the oracle of most of them, and may have several causes.
 
-use anchorite_model::{FindingLine, HuntSummary, Signature};
+use anchorite_model::{FindingLine, HuntSummary, Rank, Signature};
 use anchorite_report::hunt_summary::grouped;
 
 use super::Campaign;
@@ -27,7 +27,12 @@ impl Campaign<'_> {
             fingerprint: NAME.to_owned(),
             title: format!("{violated_told} of {cases} cases violated, none repeatable"),
             witnesses: vec![oracle.clone()],
-            signature: Signature { oracle, anomaly: NAME.to_owned(), exception: None },
+            signature: Signature {
+                oracle,
+                anomaly: NAME.to_owned(),
+                exception: None,
+                rank: Rank::Broken,
+            },
             target: self.hunt_targets[place.hunt_target].supervisor.current().0.info().clone(),
             level: place.level,
             statements: 0,

@@ -87,9 +87,8 @@ pub fn compare(run: &Run, judgements: &[Judgement]) -> Result<Comparison, Header
         None => false,
     };
     let mut violations = judgements.iter().filter(is_violation).peekable();
-    let is_announced = |judged: &Judgement| {
-        is_measured || expect::announces_violation(&expected, &run.target, &judged.oracle)
-    };
+    let is_announced =
+        |judged: &Judgement| is_measured || expect::announces(&expected, &run.target, judged);
     let announced = violations.peek().is_some() && violations.all(is_announced);
     Ok(Comparison { remarks, announced })
 }

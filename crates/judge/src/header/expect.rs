@@ -1,17 +1,19 @@
 //! Expected verdicts in the header of a case.
 //!
-//! `-- expect: ORACLE VERDICT [EXCEPTION] [on PRODUCT [VERSIONS], …]`, at the level that the case names:
+//! `-- expect: ORACLE VERDICT [EXCEPTION] [on PRODUCT [VERSIONS], …]`, at the level that the case names. `violation` is
+//! a broken promise; what no page documents is `violation undocumented`, with the name of what was seen behind it:
 //!
 //! ```text
 //! -- expect: final-state allowed semi-consistent-read on mariadb before 11.6.2, mysql
 //! -- expect: final-state violation on postgres 15.18 17.11
+//! -- expect: final-state violation undocumented dirty-look on mariadb since 11.6.2
 //! ```
 //!
 //! Releases are measurements, everything else holds by documentation ([`Versions`]). A documented expectation is about
 //! what the case shows: on a release where it does not show, and that was not measured, nothing is expected.
 
 use anchorite_claims::Version;
-use anchorite_model::{Case, Judgement, Product, TargetInfo, Verdict};
+use anchorite_model::{Case, Judgement, Product, Rank, TargetInfo, Verdict};
 
 use crate::header::measurements::{Agreement, Found, Known, Remark, Versions, known};
 use crate::oracles::{self, UnknownOracle};
@@ -23,7 +25,9 @@ pub struct Expectation {
     pub oracle: String,
     /// `pass`, `violation`, `allowed`, `undecided`, or `no-violation` for all but the second.
     pub verdict: &'static str,
-    /// The exception, where one is named.
+    /// How bad it is, if it is a violation.
+    pub rank: Rank,
+    /// The exception, or what is documented nowhere, where it is named.
     pub exception: Option<String>,
     /// Where it is expected; empty = everywhere.
     pub places: Vec<(Product, Versions)>,
@@ -38,7 +42,8 @@ pub struct BadExpectation {
     reason: String,
 }
 
-const VERDICTS: [&str; 5] = ["pass", "violation", "allowed", "undecided", NO_VIOLATION];
+const VERDICTS: [&str; 5] = ["pass", VIOLATION, "allowed", "undecided", NO_VIOLATION];
+const VIOLATION: &str = "violation";
 /// Any verdict but a violation: for what is wrong on no release, whatever explains it there.
 const NO_VIOLATION: &str = "no-violation";
 /// Oracles that a case may name although this version does not have them: nothing is compared.
@@ -70,10 +75,15 @@ fn parse(line: &str) -> Result<Expectation, String> {
         .into_iter()
         .find(|known| *known == verdict)
         .ok_or_else(|| format!("expected one of {}", VERDICTS.join(", ")))?;
-    let exception = words.next().map(str::to_owned);
+    let mut words = words.peekable();
+    let is_undocumented =
+        verdict == VIOLATION && words.next_if(|word| *word == Rank::Undocumented.name()).is_some();
+    let rank = if is_undocumented { Rank::Undocumented } else { Rank::Broken };
+    let is_named = verdict != VIOLATION || is_undocumented;
+    let exception = words.next_if(|_| is_named).map(str::to_owned);
     match words.next() {
         Some(word) => Err(format!("'{word}' is one word too many")),
-        None => Ok(Expectation { oracle: oracle.to_owned(), verdict, exception, places }),
+        None => Ok(Expectation { oracle: oracle.to_owned(), verdict, rank, exception, places }),
     }
 }
 
@@ -92,8 +102,10 @@ fn place(text: &str) -> Result<(Product, Versions), String> {
 impl Expectation {
     /// `final-state allowed no-gap-locks`
     fn told(&self) -> String {
-        let exception = self.exception.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-        format!("{} {}{exception}", self.oracle, self.verdict)
+        let rank = if self.rank.is_broken() { None } else { Some(self.rank.name()) };
+        let words =
+            [Some(self.oracle.as_str()), Some(self.verdict), rank, self.exception.as_deref()];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     fn versions_of(&self, product: Product) -> Vec<&Versions> {
@@ -106,23 +118,32 @@ impl Expectation {
 
     /// Whether a judgement is as expected.
     fn is_met_by(&self, judgement: &Judgement) -> bool {
-        let (verdict, exception) = words(&judgement.verdict);
+        let (verdict, rank, exception) = words(&judgement.verdict);
         let exception_fits = self.exception.is_none() || self.exception.as_deref() == exception;
         let verdict_fits = match self.verdict {
-            NO_VIOLATION => verdict != "violation",
-            wanted => verdict == wanted,
+            NO_VIOLATION => verdict != VIOLATION,
+            wanted => verdict == wanted && rank == self.rank,
         };
         verdict_fits && exception_fits
     }
 }
 
-fn words(verdict: &Verdict) -> (&'static str, Option<&str>) {
+/// A verdict, its rank, and the mechanism that it names.
+fn words(verdict: &Verdict) -> (&'static str, Rank, Option<&str>) {
     match verdict {
-        Verdict::Pass => ("pass", None),
-        Verdict::Violation { .. } => ("violation", None),
-        Verdict::Allowed { exception, .. } => ("allowed", Some(exception)),
-        Verdict::Undecided { .. } => ("undecided", None),
+        Verdict::Pass => ("pass", Rank::Broken, None),
+        Verdict::Violation { rank: Rank::Broken, .. } => (VIOLATION, Rank::Broken, None),
+        Verdict::Violation { rank, anomaly, .. } => (VIOLATION, *rank, Some(anomaly)),
+        Verdict::Allowed { exception, .. } => ("allowed", Rank::Broken, Some(exception)),
+        Verdict::Undecided { .. } => ("undecided", Rank::Broken, None),
     }
+}
+
+/// The same as one text: `violation undocumented dirty-look`.
+fn told(verdict: &Verdict) -> String {
+    let (verdict, rank, exception) = words(verdict);
+    let rank = if rank.is_broken() { None } else { Some(rank.name()) };
+    [Some(verdict), rank, exception].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Compares an oracle's judgement with what is expected of it on this target; `None` if nothing is. `shows`: whether
@@ -142,8 +163,7 @@ pub fn remark(
         })
         .collect();
     let version = Version::of(target);
-    let (verdict, exception) = words(&judgement.verdict);
-    let got = exception.map_or_else(|| verdict.to_owned(), |name| format!("{verdict} {name}"));
+    let got = told(&judgement.verdict);
     let differs = |what: &str| format!("expected {what}, got {got}");
     let (agreement, sentence) = match known(&found, &version)? {
         Known::Measured(found) | Known::Documented(found) if found.here => {
@@ -162,11 +182,12 @@ pub fn remark(
     Some(Remark { agreement, sentence })
 }
 
-/// Whether a violation by this oracle is announced for the target's product, on whatever release.
-pub fn announces_violation(expected: &[Expectation], target: &TargetInfo, oracle: &str) -> bool {
+/// Whether this violation is announced for the target's product, on whatever release.
+pub fn announces(expected: &[Expectation], target: &TargetInfo, judged: &Judgement) -> bool {
+    let (_, rank, _) = words(&judged.verdict);
     expected.iter().any(|line| {
-        line.oracle == oracle
-            && line.verdict == "violation"
+        line.oracle == judged.oracle
+            && (line.verdict, line.rank) == (VIOLATION, rank)
             && !line.versions_of(target.product).is_empty()
     })
 }
@@ -184,7 +205,7 @@ mod tests {
     }
 
     fn violation() -> Judgement {
-        judged(Verdict::Violation { anomaly: "G0".to_owned(), because: Vec::new() })
+        judged(Verdict::broken("G0", Vec::new()))
     }
 
     fn said(lines: &[&str], target: &TargetInfo, judgement: &Judgement, shows: bool) -> String {
@@ -266,6 +287,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_documented_nowhere_is_announced_as_such() {
+        let lines = ["final-state violation undocumented dirty-look on mariadb"];
+        let mariadb = target(Product::named("mariadb"), "11.8.6");
+        let undocumented = judged(Verdict::undocumented("dirty-look", Vec::new()));
+        let fine = "as expected: final-state violation undocumented dirty-look, as expected";
+        assert_eq!(said(&lines, &mariadb, &undocumented, true), fine);
+        let differs =
+            "differs: expected final-state violation undocumented dirty-look, got violation";
+        assert_eq!(said(&lines, &mariadb, &violation(), true), differs);
+        let differs =
+            "differs: expected final-state violation, got violation undocumented dirty-look";
+        assert_eq!(said(&["final-state violation"], &mariadb, &undocumented, true), differs);
+        let lines: Vec<_> = lines.iter().map(|line| parse(line).expect("a good line")).collect();
+        assert!(announces(&lines, &mariadb, &undocumented));
+        assert!(!announces(&lines, &mariadb, &violation()));
+    }
+
+    #[test]
     fn bad_lines_are_refused() {
         for bad in [
             "",
@@ -273,6 +312,7 @@ mod tests {
             "sight pass",
             "final-state good",
             "final-state pass a b",
+            "final-state violation dirty-look",
             "final-state pass on mariadb 10.x",
             "final-state pass on mariadb after 10.11",
             "final-state pass on mariadb since",

@@ -57,7 +57,7 @@ impl Oracle for Constraint {
             None => Judgement::new(self.name(), Verdict::Pass),
             Some(broken) => {
                 let because = [vec![broken], sentences].concat();
-                let verdict = Verdict::Violation { anomaly: CONSTRAINT.to_owned(), because };
+                let verdict = Verdict::broken(CONSTRAINT, because);
                 Judgement { expected, ..Judgement::new(self.name(), verdict) }
             }
         })

@@ -45,7 +45,7 @@ impl Oracle for Damage {
         let because = reports(run.target.product, &run.events);
         let verdict = match because.as_slice() {
             [] => Verdict::Pass,
-            _ => Verdict::Violation { anomaly: DAMAGE.to_owned(), because },
+            _ => Verdict::broken(DAMAGE, because),
         };
         Ok(Judgement::new(self.name(), verdict))
     }

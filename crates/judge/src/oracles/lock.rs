@@ -46,10 +46,7 @@ impl Oracle for Lock {
     ) -> Result<Judgement, Unjudged> {
         let held = Held { run: evidence.run, transactions: evidence.transactions()? };
         let because = held.broken(evidence, laboratory)?;
-        let verdict = because.map_or(Verdict::Pass, |because| Verdict::Violation {
-            anomaly: LOCK.to_owned(),
-            because,
-        });
+        let verdict = because.map_or(Verdict::Pass, |because| Verdict::broken(LOCK, because));
         Ok(Judgement::new(self.name(), verdict))
     }
 }

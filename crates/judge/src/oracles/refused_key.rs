@@ -56,7 +56,7 @@ impl Oracle for RefusedKey {
             return Err(reason.to_owned().into());
         }
         let (expected, because) = shown(orders);
-        let verdict = Verdict::Violation { anomaly: REFUSED.to_owned(), because };
+        let verdict = Verdict::broken(REFUSED, because);
         Ok(Judgement { expected, ..Judgement::new(self.name(), verdict) })
     }
 }

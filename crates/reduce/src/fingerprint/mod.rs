@@ -19,7 +19,7 @@ mod words;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use anchorite_model::{Blocker, Case, Event, Level, Outcome, Product, Run, Signature};
+use anchorite_model::{Blocker, Case, Event, Level, Outcome, Product, Rank, Run, Signature};
 
 use crate::draft::Draft;
 use anchorite_sql::schema;
@@ -83,8 +83,8 @@ impl fmt::Display for Shape {
 pub fn fingerprint(shape: &Shape, signature: &Signature, level: Option<Level>) -> String {
     let level = level.map_or("default", Level::name);
     let (oracle, Signature { anomaly, exception, .. }) = (first_said_by(signature), signature);
-    let (kinds, text): (Vec<String>, &str) = match exception {
-        Some(exception) => (vec![exception.clone()], shape.family),
+    let (kinds, text): (Vec<String>, &str) = match signature.mechanism() {
+        Some(mechanism) => (vec![mechanism.to_owned()], shape.family),
         None => (shape.kinds.iter().map(|kind| kind.replace(' ', "-")).collect(), &shape.text),
     };
     let exception = exception.as_deref().unwrap_or_default();
@@ -109,7 +109,7 @@ pub(crate) fn has_changed_hands(signature: &Signature) -> bool {
 pub fn cause(shape: &Shape, exception: Option<&str>, level: Option<Level>) -> String {
     let (oracle, anomaly) = (String::new(), String::new());
     let exception = exception.map(str::to_owned);
-    fingerprint(shape, &Signature { oracle, anomaly, exception }, level)
+    fingerprint(shape, &Signature { oracle, anomaly, exception, rank: Rank::Broken }, level)
 }
 
 /// FNV-1a: a fingerprint must be the same in every release, which the standard library's hash does not promise.

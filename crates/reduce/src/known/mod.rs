@@ -121,7 +121,7 @@ impl KnownIssue {
 
     /// Whether this finding is the issue.
     pub fn matches(&self, seen: &Sighting<'_>) -> bool {
-        let Signature { oracle, anomaly, exception } = seen.signature;
+        let Signature { oracle, anomaly, exception, .. } = seen.signature;
         let is_named = |name: &String| name == anomaly || Some(name) == exception.as_ref();
         let oracle_fits = self.oracle.as_ref().is_none_or(|own| own == oracle)
             || has_changed_hands(seen.signature);

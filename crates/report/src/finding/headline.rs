@@ -20,7 +20,7 @@ use crate::result::counted;
 
 /// What happens, in a few words.
 pub fn headline(run: &Run, signature: &Signature, judgements: &[Judgement]) -> String {
-    if signature.exception.is_some() || judgements.is_empty() {
+    if signature.mechanism().is_some() || judgements.is_empty() {
         return anomaly(signature);
     }
     let deciding = judgements
@@ -165,7 +165,7 @@ fn kind_of(pairs: &[RowPair<'_>]) -> Kind {
 mod tests {
     use super::*;
     use anchorite_model::{
-        BlockingKnowledge, Case, DbError, Ending, ErrorClass, Product, Rows, Statement, Step,
+        BlockingKnowledge, Case, DbError, Ending, ErrorClass, Product, Rank, Rows, Statement, Step,
         TargetInfo, Value, Verdict,
     };
 
@@ -210,10 +210,14 @@ mod tests {
 
     fn told(run: &Run, anomaly: &str, because: &str, expected: Vec<Expected>) -> String {
         let oracle = "final-state".to_owned();
-        let signature =
-            Signature { oracle: oracle.clone(), anomaly: anomaly.to_owned(), exception: None };
+        let signature = Signature {
+            oracle: oracle.clone(),
+            anomaly: anomaly.to_owned(),
+            exception: None,
+            rank: Rank::Broken,
+        };
         let because = vec![because.to_owned()];
-        let verdict = Verdict::Violation { anomaly: anomaly.to_owned(), because };
+        let verdict = Verdict::broken(anomaly, because);
         headline(run, &signature, &[Judgement { expected, ..Judgement::new(&oracle, verdict) }])
     }
 

@@ -1,7 +1,7 @@
 //! The words that all forms of a finding share.
 
 use anchorite_claims::{Anomaly, Version};
-use anchorite_model::{Finding, Judgement, Origin, Product, Signature, TargetInfo, Verdict};
+use anchorite_model::{Finding, Judgement, Origin, Product, Rank, Signature, TargetInfo, Verdict};
 
 use crate::blame::{Blame, blame};
 use crate::export::Form;
@@ -12,6 +12,9 @@ pub(crate) fn anomaly(signature: &Signature) -> String {
         return format!("{} (a documented exception)", exception.replace('-', " "));
     }
     let name = &signature.anomaly;
+    if !signature.rank.is_broken() {
+        return format!("{} (undocumented)", name.replace('-', " "));
+    }
     match name.parse::<Anomaly>() {
         Ok(anomaly) => format!("{} ({name})", anomaly.explained()),
         Err(_) if name.contains(' ') => name.clone(),
@@ -74,7 +77,10 @@ pub(crate) fn because(verdict: &Verdict) -> &[String] {
 pub(crate) fn verdict(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Pass => "pass".to_owned(),
-        Verdict::Violation { anomaly, .. } => format!("violation: {anomaly}"),
+        Verdict::Violation { anomaly, rank: Rank::Broken, .. } => format!("violation: {anomaly}"),
+        Verdict::Violation { anomaly, rank: Rank::Undocumented, .. } => {
+            format!("violation (undocumented): {anomaly}")
+        }
         Verdict::Allowed { exception, .. } => format!("allowed: {exception}"),
         Verdict::Undecided { .. } => "undecided".to_owned(),
     }
@@ -256,6 +262,7 @@ mod tests {
                 oracle: "final-state".to_owned(),
                 anomaly: anomaly.to_owned(),
                 exception: exception.map(str::to_owned),
+                rank: Rank::Broken,
             })
         };
         assert_eq!(told("P4", None), "lost update (P4)");
@@ -263,5 +270,12 @@ mod tests {
         assert_eq!(told("lost-write", None), "lost write");
         let excused = told("same-value-update", Some("same-value-update"));
         assert_eq!(excused, "same value update (a documented exception)");
+        let undocumented = Signature {
+            oracle: "final-state".to_owned(),
+            anomaly: "dirty-look".to_owned(),
+            exception: None,
+            rank: Rank::Undocumented,
+        };
+        assert_eq!(anomaly(&undocumented), "dirty look (undocumented)");
     }
 }

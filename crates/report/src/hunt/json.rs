@@ -41,6 +41,9 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
         "folder": summary.folder,
         "stopped": summary.stopped,
         "new": found.new,
+        "new_by_rank": {
+            "broken": found.new - found.undocumented, "undocumented": found.undocumented,
+        },
         "known": found.known,
         "waiting": found.waiting,
         "only_counted": summary.only_counted(),
@@ -49,8 +52,11 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
 }
 
 fn counts(counts: &VerdictCounts) -> Json {
-    let VerdictCounts { pass, violation, allowed, undecided } = counts;
-    json!({"pass": pass, "violation": violation, "allowed": allowed, "undecided": undecided})
+    let VerdictCounts { pass, violation, undocumented, allowed, undecided } = counts;
+    json!({
+        "pass": pass, "violation": violation, "undocumented": undocumented, "allowed": allowed,
+        "undecided": undecided,
+    })
 }
 
 fn finding(line: &FindingLine) -> Json {
@@ -61,6 +67,7 @@ fn finding(line: &FindingLine) -> Json {
         "oracle": line.signature.oracle,
         "anomaly": line.signature.anomaly,
         "exception": line.signature.exception,
+        "rank": line.signature.rank.name(),
         "level": level(line.level),
         "witnesses": witnesses,
         "target": target(&line.target),

@@ -110,8 +110,9 @@ fn finding(line: &FindingLine, class: &str, out: &mut String) {
         None => {
             let kind = escaped(&line.signature.anomaly);
             let oracle = escaped(&seen_by(line));
+            let rank = if line.signature.rank.is_broken() { "" } else { " (undocumented)" };
             *out += &format!(
-                "      <failure type=\"{kind}\" message=\"found by {oracle}\">{}</failure>\n",
+                "      <failure type=\"{kind}\" message=\"found by {oracle}{rank}\">{}</failure>\n",
                 escaped_text(&seen)
             );
         }

@@ -63,7 +63,14 @@ fn found(summary: &HuntSummary, page: &Page, out: &mut Vec<Line>) {
     } else if ink == Ink::Good {
         page.indented(Ink::Good, "No promise was seen broken.", out);
     }
-    for (i, line) in summary.new_findings().enumerate() {
+    if found.new > 0 && found.new == found.undocumented {
+        let told = "No promise was seen broken, but no page of the vendor documents what follows.";
+        page.indented(Ink::Warning, told, out);
+    }
+    // Broken promises first.
+    let mut lines: Vec<&FindingLine> = summary.new_findings().collect();
+    lines.sort_by_key(|line| line.signature.rank);
+    for (i, line) in lines.into_iter().enumerate() {
         finding(i + 1, line, page, out);
     }
     for (name, hits) in summary.known_issues() {

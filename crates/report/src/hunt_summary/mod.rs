@@ -54,12 +54,18 @@ pub(crate) fn told_in_sentences(summary: &HuntSummary) -> Vec<String> {
 /// `42,000 pass, 20 violation, 3,000 allowed, 100 undecided`.
 pub fn verdicts_told(counts: &VerdictCounts) -> String {
     format!(
-        "{} pass, {} violation, {} allowed, {} undecided",
+        "{} pass, {} violation{}, {} allowed, {} undecided",
         grouped(counts.pass),
         grouped(counts.violation),
+        undocumented_told(counts.undocumented),
         grouped(counts.allowed),
         grouped(counts.undecided),
     )
+}
+
+/// ` (2 undocumented)`, behind a number that they are part of; empty if there are none.
+pub(crate) fn undocumented_told(count: u64) -> String {
+    if count == 0 { String::new() } else { format!(" ({} undocumented)", grouped(count)) }
 }
 
 /// `damage 5,000 pass; final-state 4,990 pass, 10 violation`: what is not zero.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anchorite_model::{
     Case, Confirmed, Contrast, ErrorClass, Expected, Finding, FindingLine, HuntPlace, HuntSummary,
-    Judgement, Level, Origin, Product, Rows, Run, Signature, Statement, Value, Verdict,
+    Judgement, Level, Origin, Product, Rank, Rows, Run, Signature, Statement, Value, Verdict,
     VerdictCounts,
 };
 
@@ -102,6 +102,7 @@ pub fn missed_row() -> Finding {
             oracle: "final-state".to_owned(),
             anomaly: anomaly.clone(),
             exception: None,
+            rank: Rank::Broken,
         },
         witnesses: Vec::new(),
         alike: Vec::new(),
@@ -113,7 +114,7 @@ pub fn missed_row() -> Finding {
         judgements: vec![
             Judgement {
                 expected: orders,
-                ..Judgement::new("final-state", Verdict::Violation { anomaly, because })
+                ..Judgement::new("final-state", Verdict::broken(&anomaly, because))
             },
             Judgement::new(
                 "views",
@@ -176,13 +177,13 @@ pub fn skew() -> Finding {
     run.final_state = vec![("doctor".to_owned(), table(&columns, &[&[1, 0], &[2, 0], &[4, 1]]))];
     let mut finding = missed_row();
     finding.signature.anomaly = "G2-item".to_owned();
-    finding.judgements[0].verdict = Verdict::Violation {
-        anomaly: "G2-item".to_owned(),
-        because: lines(&[
+    finding.judgements[0].verdict = Verdict::broken(
+        "G2-item",
+        lines(&[
             "a < b, because a's SELECT (3) did not see what b's UPDATE (5) wrote.",
             "b < a, because b's UPDATE (5) did not see what a's UPDATE (4) wrote: a contradiction.",
         ]),
-    };
+    );
     finding.judgements[0].expected = vec![Expected {
         title: "a, then b, one after the other".to_owned(),
         final_state: vec![("doctor".to_owned(), table(&columns, &[&[1, 0], &[2, 1], &[3, 1]]))],
@@ -207,12 +208,13 @@ pub fn hostile_finding() -> Finding {
     finding.run = run;
     let text = || MARKUP.to_owned();
     finding.fingerprint = text();
-    finding.signature = Signature { oracle: text(), anomaly: text(), exception: None };
+    finding.signature =
+        Signature { oracle: text(), anomaly: text(), exception: None, rank: Rank::Broken };
     finding.known = Some(format!("https://a.example/\"{MARKUP} javascript:alert(1)"));
     finding.claim = vec![text()];
     finding.contrast = vec![Contrast { change: text(), outcome: text() }];
     finding.origin = Origin::File(text());
-    let verdict = Verdict::Violation { anomaly: text(), because: vec![text()] };
+    let verdict = Verdict::broken(&text(), vec![text()]);
     let state = vec![(text(), rows(&[MARKUP], vec![vec![build::text("other")]]))];
     let expected = vec![Expected { title: text(), final_state: state, differences: vec![text()] }];
     finding.judgements = vec![Judgement { expected, ..Judgement::new(&text(), verdict) }];
@@ -283,7 +285,7 @@ pub fn queue() -> Finding {
     let mut finding = missed_row();
     let said = "step 4 (UPDATE account SET balance = 2 WHERE id = 1) affected 0, but must change (1, 1): it matches";
     let anomaly = finding.signature.anomaly.clone();
-    finding.judgements[0].verdict = Verdict::Violation { anomaly, because: lines(&[said]) };
+    finding.judgements[0].verdict = Verdict::broken(&anomaly, lines(&[said]));
     finding.judgements[0].expected = Vec::new();
     finding.run = run;
     finding
@@ -297,6 +299,10 @@ pub fn left_open() -> Run {
     run.events.remove(commit);
     run.notes = lines(&["t1 was still in a transaction: rolled back"]);
     run
+}
+
+const fn counts(pass: u64, violation: u64, allowed: u64, undecided: u64) -> VerdictCounts {
+    VerdictCounts { pass, violation, undocumented: 0, allowed, undecided }
 }
 
 /// A hunt that found something.
@@ -317,8 +323,8 @@ pub fn hunt() -> HuntSummary {
         known: known.map(str::to_owned),
         file: "hunt-out/findings/3f2a91c0/report.md".to_owned(),
     };
-    let verdicts = VerdictCounts { pass: 42_000, violation: 20, allowed: 3_000, undecided: 100 };
-    let differential = VerdictCounts { pass: 45_100, violation: 18, allowed: 0, undecided: 2 };
+    let verdicts = counts(42_000, 20, 3_000, 100);
+    let differential = counts(45_100, 18, 0, 2);
     HuntSummary {
         seed: 42,
         elapsed_ms: 60_250,

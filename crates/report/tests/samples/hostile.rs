@@ -31,6 +31,6 @@ pub fn hostile() -> RunResult {
     run.checks = vec![(NASTY.to_owned(), Ok(build::answer(vec![])))];
     run.notes = lines(&[NASTY]);
     run.ending = Ending::TargetLost(NASTY.to_owned());
-    let verdict = Verdict::Violation { anomaly: NASTY.to_owned(), because: lines(&[NASTY]) };
+    let verdict = Verdict::broken(NASTY, lines(&[NASTY]));
     RunResult { verdicts: vec![(NASTY.to_owned(), verdict)], ..run.into() }
 }

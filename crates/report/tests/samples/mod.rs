@@ -80,8 +80,7 @@ pub fn regression() -> [RunResult; 4] {
         result.compared = Comparison { remarks: remarks.iter().map(remark).collect(), announced };
         result
     };
-    let violation =
-        || Verdict::Violation { anomaly: "lost update".to_owned(), because: Vec::new() };
+    let violation = || Verdict::broken("lost update", Vec::new());
     let shows = [(Agreement::AsExpected, "shows, as measured on 15.18")];
     let other = "measured on 15.18: shows; here on 15.20: does not";
     let gone = [
@@ -110,10 +109,7 @@ pub fn judged() -> RunResult {
     ]);
     let exception = "snapshot-versus-current-read".to_owned();
     result.verdicts = vec![
-        (
-            "final-state".to_owned(),
-            Verdict::Violation { anomaly: "lost update".to_owned(), because: because.clone() },
-        ),
+        ("final-state".to_owned(), Verdict::broken("lost update", because.clone())),
         ("views".to_owned(), Verdict::Allowed { exception, because: because[..1].to_vec() }),
         ("graph".to_owned(), Verdict::Pass),
         (

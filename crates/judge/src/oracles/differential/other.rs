@@ -208,7 +208,7 @@ impl Other {
             final_state: run.final_state.clone(),
             differences: found.iter().map(ToString::to_string).collect(),
         };
-        let verdict = Verdict::Violation { anomaly: anomaly.to_owned(), because };
+        let verdict = Verdict::broken(anomaly, because);
         Judgement { expected: vec![expected], ..self.judgement(verdict) }
     }
 }

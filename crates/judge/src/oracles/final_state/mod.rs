@@ -123,8 +123,7 @@ impl Examination<'_, '_> {
             Serial::OnlyAsTransactions(order) => {
                 let expected = order.expected();
                 let because = expected.differences.clone();
-                let anomaly = STATEMENTS.to_owned();
-                return Ok((Verdict::Violation { anomaly, because }, vec![expected]));
+                return Ok((Verdict::broken(STATEMENTS, because), vec![expected]));
             }
             Serial::Unexplained { all_tried: false, .. } => {
                 return Err(format!("more than {MOST_ORDERS} serial orders are possible").into());
@@ -186,7 +185,7 @@ impl Examination<'_, '_> {
         only_reads: bool,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Verdict, Unjudged> {
-        let anomaly = if only_reads { READS } else { TRANSACTIONS }.to_owned();
+        let anomaly = if only_reads { READS } else { TRANSACTIONS };
         let is_of_orders = |exception: &&Exception| {
             let of_orders = [Deviation::Nested, Deviation::Unkept];
             exception.rows.iter().all(|row| of_orders.contains(row))
@@ -194,7 +193,7 @@ impl Examination<'_, '_> {
         if self.documented.exceptions.iter().all(is_of_orders) {
             let claims = self.documented.claims;
             because.push(format!("promised: {} ({})", claims.says, claims.url));
-            return Ok(Verdict::Violation { anomaly, because });
+            return Ok(Verdict::broken(anomaly, because));
         }
         let explanation =
             mechanism::explain(self.evidence, self.transactions, self.documented, laboratory)?;
@@ -204,7 +203,7 @@ impl Examination<'_, '_> {
             }
             Explanation::Impossible(more) => {
                 because.extend(more);
-                Verdict::Violation { anomaly, because }
+                Verdict::broken(anomaly, because)
             }
             Explanation::CannotTell(reason) => {
                 let reason = format!("no serial order explains it, and {reason}");
