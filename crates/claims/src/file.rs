@@ -20,7 +20,7 @@
 //! says = "Plain reads of one transaction see one snapshot."
 //! ```
 //!
-//! What a level claims about writes is read in [`crate::writes`].
+//! What a level claims about writes is read in [`crate::writes`], exceptions from it in [`crate::exception`].
 //!
 //! Every level that is offered has a claim about each of the ten anomalies, for every version.
 
@@ -30,9 +30,11 @@ use anchorite_model::{Level, Product};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::bounds::BoundsText;
+use crate::exception::ExceptionText;
 use crate::source::{ClaimsError, Source, VERSION};
-use crate::writes::{ExceptionText, WritesText};
-use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Setting, Subject, Version};
+use crate::writes::WritesText;
+use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Subject, Version};
 
 /// The files that are built into the program.
 pub(crate) const BUILT_IN: [(&str, &str); 7] = [
@@ -187,7 +189,7 @@ impl LevelClaims {
         for (index, claim) in self.claims.iter().enumerate() {
             for other in &self.claims[index + 1..] {
                 let both = claim.subjects.iter().find(|subject| other.subjects.contains(subject));
-                if let Some(subject) = both.filter(|_| claim.meets(other)) {
+                if let Some(subject) = both.filter(|_| claim.bounds.meet(&other.bounds)) {
                     let subject = match subject {
                         Subject::Anomaly(anomaly) => anomaly.name(),
                         Subject::Case(case) => case,
@@ -207,19 +209,12 @@ impl LevelClaims {
             .iter()
             .filter(|claim| claim.subjects.contains(&Subject::Anomaly(anomaly)))
             .collect();
-        let begins = |version: &Option<Version>| about.iter().any(|claim| claim.since == *version);
-        begins(&None) && about.iter().all(|claim| claim.before.is_none() || begins(&claim.before))
-    }
-}
-
-impl Claim {
-    /// Whether some version belongs to both.
-    fn meets(&self, other: &Self) -> bool {
-        let ends_before = |a: &Self, b: &Self| match (&a.before, &b.since) {
-            (Some(before), Some(since)) => before <= since,
-            _ => false,
-        };
-        !ends_before(self, other) && !ends_before(other, self)
+        let begins =
+            |version: &Option<Version>| about.iter().any(|claim| claim.bounds.since == *version);
+        begins(&None)
+            && about
+                .iter()
+                .all(|claim| claim.bounds.before.is_none() || begins(&claim.bounds.before))
     }
 }
 
@@ -271,28 +266,19 @@ impl Source<'_> {
         }
         let anomalies = text.names.iter().map(|name| self.read(name).map(Subject::Anomaly));
         let cases = text.cases.iter().map(|name| Ok(Subject::Case(name.get_ref().clone())));
+        let bounds = BoundsText {
+            since: text.since.as_ref(),
+            before: text.before.as_ref(),
+            with: text.with.as_ref(),
+            without: text.without.as_ref(),
+        };
         Ok(Claim {
             subjects: anomalies.chain(cases).collect::<Result<_, _>>()?,
             promise: self.promise(&text.claim)?,
-            since: text.since.as_ref().map(|since| self.read(since)).transpose()?,
-            before: text.before.as_ref().map(|before| self.read(before)).transpose()?,
-            setting: self.setting(spanned)?,
+            bounds: self.bounds(&bounds, spanned.span())?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
         })
-    }
-
-    fn setting(self, spanned: &Spanned<AnomalyText>) -> Result<Option<Setting>, ClaimsError> {
-        let text = spanned.get_ref();
-        match (text.with.clone(), text.without.clone()) {
-            (None, None) => Ok(None),
-            (Some(read_back), None) => Ok(Some(Setting { read_back, is_on: true })),
-            (None, Some(read_back)) => Ok(Some(Setting { read_back, is_on: false })),
-            (Some(_), Some(_)) => {
-                let reason = "expected either with = \"...\" or without = \"...\"".to_owned();
-                Err(self.error(spanned.span(), reason))
-            }
-        }
     }
 
     fn promise(self, text: &Spanned<String>) -> Result<Promise, ClaimsError> {

@@ -10,6 +10,9 @@
 
 mod added;
 mod anomaly;
+mod bounds;
+mod documented;
+mod exception;
 mod file;
 mod source;
 mod version;
@@ -19,12 +22,12 @@ use anchorite_model::{Level, Product, TargetInfo};
 
 pub use added::add;
 pub use anomaly::{Anomaly, UnknownAnomaly};
+pub use bounds::{Bounds, Setting};
+pub use documented::DocumentedWrites;
+pub use exception::{Exception, Quote};
 pub use source::ClaimsError;
 pub use version::{InvalidVersion, Version};
-pub use writes::{
-    Deviation, DocumentedWrites, Exception, ReadPlace, SerialOrder, WriteClaims, WriteView,
-    WriteWord,
-};
+pub use writes::{Deviation, ReadPlace, SerialOrder, WriteClaims, WriteView, WriteWord};
 
 /// What the documentation says about one anomaly at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,15 +60,6 @@ pub enum Subject {
     Case(String),
 }
 
-/// A setting whose default depends on the version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// What a session reads back with its level if it is on (`innodb_snapshot_isolation=ON`).
-    pub read_back: String,
-    /// Whether the claim is about sessions with it, or about those without.
-    pub is_on: bool,
-}
-
 /// One entry of a claims file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
@@ -73,12 +67,8 @@ pub struct Claim {
     pub subjects: Vec<Subject>,
     /// What is promised.
     pub promise: Promise,
-    /// From this version on; `None` = from the beginning.
-    pub since: Option<Version>,
-    /// Before this version; `None` = until today.
-    pub before: Option<Version>,
-    /// The setting that decides instead of the version, if a session's settings are known.
-    pub setting: Option<Setting>,
+    /// Where it holds.
+    pub bounds: Bounds,
     /// The vendor's page.
     pub url: String,
     /// What it says, in our words.
@@ -108,7 +98,7 @@ pub struct LevelClaims {
     pub claims: Vec<Claim>,
     /// What is claimed about writes.
     pub writes: Option<WriteClaims>,
-    /// Documented deviations from it.
+    /// Deviations from it whose cause is known.
     pub exceptions: Vec<Exception>,
 }
 
@@ -200,7 +190,7 @@ impl Claims {
         anomaly: Anomaly,
         case: &str,
     ) -> Documented<'_> {
-        let holds = |claim: &Claim| claim.holds(&Version::of(target), read_back);
+        let holds = |claim: &Claim| claim.bounds.hold(&Version::of(target), read_back);
         let claim = self
             .level(level)
             .filter(|claims| claims.is_offered_by(target))
@@ -222,15 +212,5 @@ impl LevelClaims {
             self.claims.iter().find(|claim| holds(claim) && claim.subjects.contains(wanted))
         };
         find(&Subject::Case(case.to_owned())).or_else(|| find(&Subject::Anomaly(anomaly)))
-    }
-}
-
-impl Claim {
-    fn holds(&self, version: &Version, read_back: Option<&str>) -> bool {
-        if let (Some(setting), Some(words)) = (&self.setting, read_back) {
-            return words.contains(&setting.read_back) == setting.is_on;
-        }
-        self.since.as_ref().is_none_or(|since| version >= since)
-            && self.before.as_ref().is_none_or(|before| version < before)
     }
 }

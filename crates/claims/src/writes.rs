@@ -1,5 +1,5 @@
-//! What a level promises about writes: which serial orders may explain them, what a write sees, and the
-//! documented deviations.
+//! What a level promises about writes: which serial orders may explain them, and what a write sees. The deviations from
+//! it are read in [`crate::exception`].
 //!
 //! ```toml
 //! [level.writes]
@@ -9,23 +9,13 @@
 //! locking_reads = "https://…"     # optional: rows that a locking read returned stay as they are until its end
 //! url = "https://…"
 //! says = "Every row and gap that a write looks at stays locked until the transaction ends."
-//!
-//! [[level.exception]]
-//! name = "semi-consistent-read"
-//! statements = ["update"]         # optional; left out: every write
-//! rows = ["locked"]               # some of: locked, passed, between, uncommitted, held, nested, unkept
-//! since = "11.6"                  # optional: the first version that does so
-//! url = "https://…"
-//! says = "An UPDATE judges a locked row by its last committed version and skips it if that does not match."
 //! ```
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Level, TargetInfo};
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::source::{ClaimsError, Source};
-use crate::{Claims, Version};
 
 /// Which serial orders of the committed transactions may explain what they wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +72,7 @@ pub enum Deviation {
 }
 
 impl Deviation {
-    const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Locked,
         Self::Passed,
         Self::Between,
@@ -124,23 +114,6 @@ pub struct WriteClaims {
     pub says: String,
 }
 
-/// A deviation that the vendor documents.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exception {
-    /// Its name in verdicts.
-    pub name: String,
-    /// The kinds of writes that it is about; empty = all.
-    pub statements: Vec<WriteWord>,
-    /// What it excuses.
-    pub rows: Vec<Deviation>,
-    /// The first version that behaves so; `None` = all.
-    pub since: Option<Version>,
-    /// The vendor's page.
-    pub url: String,
-    /// What it says, in our words.
-    pub says: String,
-}
-
 /// A kind of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteWord {
@@ -155,12 +128,17 @@ pub enum WriteWord {
 }
 
 impl WriteWord {
-    const ALL: [(&'static str, Self); 4] = [
-        ("insert", Self::Insert),
-        ("update", Self::Update),
-        ("delete", Self::Delete),
-        ("replace", Self::Replace),
-    ];
+    pub(crate) const ALL: [Self; 4] = [Self::Insert, Self::Update, Self::Delete, Self::Replace];
+
+    /// The word of the claims files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Replace => "replace",
+        }
+    }
 
     /// The word for a statement that writes rows.
     pub const fn of(kind: &StatementKind) -> Option<Self> {
@@ -174,39 +152,6 @@ impl WriteWord {
     }
 }
 
-/// What is documented about the writes of one level.
-#[derive(Debug, Clone)]
-pub struct DocumentedWrites<'a> {
-    /// The promise.
-    pub claims: &'a WriteClaims,
-    /// The exceptions from it.
-    pub exceptions: Vec<&'a Exception>,
-}
-
-impl<'a> DocumentedWrites<'a> {
-    /// The exception that excuses this deviation of this kind of write.
-    pub fn excuse(&self, word: WriteWord, deviation: Deviation) -> Option<&'a Exception> {
-        self.exceptions.iter().copied().find(|exception| {
-            exception.rows.contains(&deviation)
-                && (exception.statements.is_empty() || exception.statements.contains(&word))
-        })
-    }
-}
-
-impl Claims {
-    /// What is documented about writes at a level of a target.
-    pub fn writes(&self, target: &TargetInfo, level: Level) -> Option<DocumentedWrites<'_>> {
-        let said = self.level(level).filter(|said| said.is_offered_by(target))?;
-        let said = self.level(said.same_as.unwrap_or(level))?;
-        let claims = said.writes.as_ref()?;
-        let version = Version::of(target);
-        let is_in_force =
-            |exception: &&Exception| exception.since.as_ref().is_none_or(|since| version >= *since);
-        let exceptions = said.exceptions.iter().filter(is_in_force).collect();
-        Some(DocumentedWrites { claims, exceptions })
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WritesText {
@@ -214,18 +159,6 @@ pub(crate) struct WritesText {
     reads: Spanned<String>,
     sees: Spanned<String>,
     locking_reads: Option<Spanned<String>>,
-    url: Spanned<String>,
-    says: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExceptionText {
-    name: Spanned<String>,
-    #[serde(default)]
-    statements: Vec<Spanned<String>>,
-    rows: Vec<Spanned<String>>,
-    since: Option<Spanned<String>>,
     url: Spanned<String>,
     says: Spanned<String>,
 }
@@ -249,22 +182,6 @@ impl Source<'_> {
             reads: self.one_of(&text.reads, &reads)?,
             sees: self.one_of(&text.sees, &views)?,
             locking_reads: text.locking_reads.as_ref().map(|url| self.url(url)).transpose()?,
-            url: self.url(&text.url)?,
-            says: self.sentence(&text.says)?,
-        })
-    }
-
-    pub(crate) fn exception(self, text: &ExceptionText) -> Result<Exception, ClaimsError> {
-        let rows = Deviation::ALL.map(|deviation| (deviation.name(), deviation));
-        Ok(Exception {
-            name: text.name.get_ref().clone(),
-            statements: text
-                .statements
-                .iter()
-                .map(|word| self.one_of(word, &WriteWord::ALL))
-                .collect::<Result<_, _>>()?,
-            rows: text.rows.iter().map(|row| self.one_of(row, &rows)).collect::<Result<_, _>>()?,
-            since: text.since.as_ref().map(|since| self.read(since)).transpose()?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
         })

@@ -1,7 +1,7 @@
 //! The built-in claims are complete, and broken files are refused with file, line and reason.
 
 use anchorite_claims::{Anomaly, Claims, Promise};
-use anchorite_model::{Level, Product, TargetInfo};
+use anchorite_model::{Level, Product, Rank, TargetInfo};
 
 fn target(product: Product, version: &str, variant: &str) -> TargetInfo {
     TargetInfo { product, version: version.to_owned(), variant: variant.to_owned() }
@@ -123,6 +123,83 @@ fn a_complete_file_is_accepted() {
     assert_eq!(claims.levels[0].claims[0].subjects.len(), 10);
 }
 
+const EXCEPTION: &str = r#"
+[[level.exception]]
+name = "late-look"
+rows = ["locked"]
+quote = "A write may look late."
+copied = "2026-09-12"
+url = "https://example.org/levels"
+says = "Some writes look late."
+"#;
+
+#[test]
+fn an_exception_has_the_words_of_a_page_or_a_rank() {
+    let read = |exception: &str| Claims::parse("x.toml", &[LEVEL, CLAIM, exception].concat());
+    let claims = read(EXCEPTION).expect("a valid file");
+    let quote = claims.levels[0].exceptions[0].quote.clone().expect("a quote");
+    assert_eq!(
+        (quote.words.as_str(), quote.copied.as_str()),
+        ("A write may look late.", "2026-09-12")
+    );
+    let forty_one = ["a"; 41].join(" ");
+    for (old, new, expected) in [
+        ("2026-09-12", "2026-09", None),
+        ("2026-09-12", "2026-13", Some("x.toml:20: '2026-13' is not a date")),
+        ("2026-09-12", "2026-09-31", Some("x.toml:20: '2026-09-31' is not a date")),
+        ("2026-09-12", "12:30:00", Some("x.toml:20: '12:30:00' is not a date")),
+        ("A write may look late.", &forty_one, Some("x.toml:19: a quote of 41 words")),
+        ("A write may look late.", "", Some("x.toml:19: a quote of 0 words")),
+        ("copied = \"2026-09-12\"\n", "", Some("x.toml:17: 'late-look' needs the page's words")),
+        ("rows", "rank = \"undocumented\"\nrows", Some("x.toml:18: what a manual says is not")),
+        ("rows", "rank = \"low\"\nrows", Some("x.toml:18: unknown value 'low'")),
+        ("rows", "with = \"a\"\nwithout = \"b\"\nrows", Some("x.toml:17: expected either with")),
+    ] {
+        assert!(EXCEPTION.contains(old), "{old}");
+        match (read(&EXCEPTION.replacen(old, new, 1)), expected) {
+            (Ok(_), None) => {}
+            (Err(error), Some(expected)) => {
+                assert!(error.to_string().starts_with(expected), "{new}: {error}");
+            }
+            (found, _) => panic!("{new}: {found:?}"),
+        }
+    }
+    let quote = "quote = \"A write may look late.\"\ncopied = \"2026-09-12\"\n";
+    let undocumented = EXCEPTION.replace(quote, "rank = \"undocumented\"\n");
+    let claims = read(&undocumented).expect("a valid file");
+    assert_eq!(claims.levels[0].exceptions[0].rank(), Some(Rank::Undocumented));
+}
+
+#[test]
+fn an_exception_belongs_to_a_setting_of_the_sessions() {
+    let claims = Claims::for_product(Product::named("mariadb"));
+    let has = |version: &str, level, read_back: &[&str], name: &str| {
+        let target = target(Product::named("mariadb"), version, "");
+        let writes = match read_back {
+            [] => claims.writes(&target, level),
+            words => claims.writes_of_sessions(&target, level, words),
+        };
+        writes.expect("claims").exceptions.iter().any(|exception| exception.name == name)
+    };
+    let (on, off) = ("READ-COMMITTED (innodb_snapshot_isolation=ON)", "READ-COMMITTED");
+    for (version, read_back, semi, dirty) in [
+        ("10.11.19", &[][..], true, false),
+        ("10.11.19", &[off, off], true, false),
+        ("10.11.19", &[on, on], false, true),
+        ("11.8.6", &[], false, true),
+        ("11.8.6", &[on, on], false, true),
+        ("11.8.6", &[off, off], true, false),
+        ("11.8.6", &[on, off], true, true),
+    ] {
+        let found = (
+            has(version, Level::ReadCommitted, read_back, "semi-consistent-read"),
+            has(version, Level::ReadUncommitted, read_back, "dirty-look"),
+        );
+        assert_eq!(found, (semi, dirty), "{version} {read_back:?}");
+        assert!(has(version, Level::ReadUncommitted, read_back, "semi-consistent-read"));
+    }
+}
+
 /// What is replaced in the valid file, by what, and where and how that is refused.
 const BROKEN: [(&str, &str, &str); 18] = [
     ("product = \"mysql\"", "product = \"mysq\"", "x.toml:1: unknown product 'mysq'"),
@@ -213,7 +290,8 @@ fn the_pages_are_those_of_the_servers_own_manual() {
     ] {
         let claims = Claims::for_target(&target(product, version, ""));
         for level in &claims.levels {
-            let exceptions = level.exceptions.iter().map(|exception| &exception.url);
+            let documented = level.exceptions.iter().filter(|exception| exception.is_documented());
+            let exceptions = documented.map(|exception| &exception.url);
             let writes = level.writes.iter().map(|writes| &writes.url);
             let all = level.claims.iter().map(|claim| &claim.url).chain(exceptions).chain(writes);
             for url in all.chain([&level.url]) {

@@ -317,13 +317,17 @@ impl Question<'_> {
         let said = self.examiner.claims.level(level);
         let mut sentences: Vec<String> =
             said.iter().map(|said| format!("{level}: {} ({})", said.says, said.url)).collect();
-        if let Some(writes) = self.examiner.claims.writes(&run.target, level) {
+        let read_back: Vec<&str> =
+            run.sessions.iter().map(|session| session.level_read_back.as_str()).collect();
+        let claims = &self.examiner.claims;
+        if let Some(writes) = claims.writes_of_sessions(&run.target, level, &read_back) {
             sentences.push(format!("writes: {} ({})", writes.claims.says, writes.claims.url));
             sentences.extend(writes.exceptions.iter().map(|exception| {
-                let considered = if Some(&exception.name) == self.wanted.exception.as_ref() {
-                    "documented exception"
-                } else {
-                    "exception considered, does not explain it"
+                let is_it = Some(exception.name.as_str()) == self.wanted.mechanism();
+                let considered = match (is_it, exception.is_documented()) {
+                    (true, true) => "documented exception",
+                    (true, false) => "no page of the vendor documents it",
+                    (false, _) => "exception considered, does not explain it",
                 };
                 format!("{considered}: {}: {} ({})", exception.name, exception.says, exception.url)
             }));

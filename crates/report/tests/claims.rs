@@ -41,6 +41,28 @@ fn every_page_is_named() {
 }
 
 #[test]
+fn words_dates_bounds_and_ranks_are_shown() {
+    let sheets = [sheet("mariadb", "", vec![Level::ReadUncommitted, Level::ReadCommitted])];
+    let (told, pasted) = (text(&sheets, &OPTIONS).replace("\n    ", " "), markdown(&sheets));
+    for part in [
+        "exception semi-consistent-read (update), before 11.6.2, without innodb_snapshot_isolation=ON.",
+        "undocumented: dirty-look (update), since 11.6.2, with innodb_snapshot_isolation=ON.",
+        "“an UPDATE statement skips a row that another transaction has locked",
+        "WHERE condition.” (copied 2026-09)",
+    ] {
+        for form in [&told, &pasted] {
+            assert!(form.replace('\\', "").contains(part), "{part} in {form}");
+        }
+    }
+    let document: serde_json::Value = serde_json::from_str(&json(&sheets, "")).expect("JSON");
+    let exceptions = document["products"][0]["levels"][0]["exceptions"].as_array().expect("a list");
+    let named = |name: &str| exceptions.iter().find(|one| one["name"] == name).expect("an entry");
+    assert_eq!(named("dirty-look")["rank"], "undocumented");
+    assert_eq!(named("dirty-look")["quote"], serde_json::Value::Null);
+    assert_eq!(named("semi-consistent-read")["copied"], "2026-09");
+}
+
+#[test]
 fn a_version_shows_only_what_applies_to_it() {
     let snapshot = |version| {
         let sheets = [sheet("mariadb", version, vec![Level::RepeatableRead])];

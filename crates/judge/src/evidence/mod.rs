@@ -184,7 +184,9 @@ fn documented_writes<'a>(run: &'a Run, claims: &'a Claims) -> Result<DocumentedW
         return Err(format!("who waited for whom was guessed, because {reason}"));
     }
     let level = common_level(run)?;
-    claims.writes(&run.target, level).ok_or_else(|| {
+    let read_back: Vec<&str> =
+        run.sessions.iter().map(|session| session.level_read_back.as_str()).collect();
+    claims.writes_of_sessions(&run.target, level, &read_back).ok_or_else(|| {
         format!("nothing is claimed about writes at {level} of {}", run.target.product)
     })
 }

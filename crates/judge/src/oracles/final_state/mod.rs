@@ -173,7 +173,7 @@ impl Examination<'_, '_> {
                 ),
                 mechanism::exception_sentence(exception),
             ];
-            return Ok(Some(Verdict::Allowed { exception: exception.name.clone(), because }));
+            return Ok(Some(explained(exception, because)));
         }
         Ok(None)
     }
@@ -198,9 +198,7 @@ impl Examination<'_, '_> {
         let explanation =
             mechanism::explain(self.evidence, self.transactions, self.documented, laboratory)?;
         Ok(match explanation {
-            Explanation::Documented { exception, because } => {
-                Verdict::Allowed { exception: exception.name.clone(), because }
-            }
+            Explanation::Documented { exception, because } => explained(exception, because),
             Explanation::Impossible(more) => {
                 because.extend(more);
                 Verdict::broken(anomaly, because)
@@ -210,6 +208,14 @@ impl Examination<'_, '_> {
                 Verdict::Undecided { reason }
             }
         })
+    }
+}
+
+/// What a run is whose deviations this exception explains: allowed, if the vendor documents it.
+fn explained(exception: &Exception, because: Vec<String>) -> Verdict {
+    match exception.is_documented() {
+        true => Verdict::Allowed { exception: exception.name.clone(), because },
+        false => Verdict::undocumented(&exception.name, because),
     }
 }
 

@@ -53,7 +53,7 @@ use simulate::{Course, Simulation};
 pub enum Explanation<'c> {
     /// It gives exactly what was observed.
     Documented {
-        /// The exception that is needed.
+        /// The exception that is needed; of several, one that no page documents.
         exception: &'c Exception,
         /// Where it is needed, a sentence each.
         because: Vec<String>,
@@ -125,15 +125,17 @@ fn dirty_query(
     committed: &[&Transaction<'_>],
     documented: &DocumentedWrites<'_>,
 ) -> Option<String> {
-    let is_dirty = |exception: &&Exception| exception.rows.contains(&Deviation::Uncommitted);
-    let exception = documented.exceptions.iter().copied().find(is_dirty)?;
     let dialect = run.target.product.dialect();
-    let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
-    let queries = writes.any(|statement| {
+    let writes = committed.iter().flat_map(|transaction| &transaction.statements);
+    let mut queries = writes.filter(|statement| {
         let shape = write_shape(statement.sql, dialect);
         statement.kind.writes() && shape.is_none_or(|shape| shape.has_subquery)
     });
-    queries.then(|| {
+    let exception = queries.find_map(|statement| {
+        let word = WriteWord::of(&statement.kind)?;
+        documented.excuse(word, Deviation::Uncommitted)
+    });
+    exception.map(|exception| {
         format!("a query inside a write may read what is not committed ({})", exception.url)
     })
 }
@@ -144,10 +146,9 @@ fn conclude<'c>(
     documented: &DocumentedWrites<'c>,
 ) -> Explanation<'c> {
     let arrived = courses.iter().filter(|course| course.failure.is_none());
-    for course in arrived.clone() {
-        if let Some((exception, because)) = excuse(run, course, documented) {
-            return Explanation::Documented { exception, because };
-        }
+    let excused = arrived.clone().filter_map(|course| excuse(run, course, documented));
+    if let Some((exception, because)) = excused.min_by_key(|(found, _)| !found.is_documented()) {
+        return Explanation::Documented { exception, because };
     }
     if let Some(course) = arrived.clone().next() {
         return Explanation::Impossible(
@@ -170,8 +171,9 @@ fn excuse<'c>(
     documented: &DocumentedWrites<'c>,
 ) -> Option<(&'c Exception, Vec<String>)> {
     if course.deviations.is_empty() {
-        let exception =
-            documented.exceptions.iter().copied().find(|e| e.rows.contains(&Deviation::Between))?;
+        let between = documented.exceptions.iter().copied();
+        let between = between.filter(|exception| exception.rows.contains(&Deviation::Between));
+        let exception = between.min_by_key(|exception| !exception.is_documented())?;
         let because = "each statement by itself did what it should, but a transaction committed between two \
              statements of another one";
         return Some((exception, vec![because.to_owned(), exception_sentence(exception)]));
@@ -182,13 +184,22 @@ fn excuse<'c>(
     }
     let mut because: Vec<String> =
         course.deviations.iter().map(|deviation| deviation.sentence(run)).collect();
-    because.push(exception_sentence(exceptions[0]));
-    Some((exceptions[0], because))
+    let decisive = exceptions.into_iter().min_by_key(|exception| exception.is_documented())?;
+    because.push(exception_sentence(decisive));
+    Some((decisive, because))
 }
 
-/// What the vendor says, and where.
+/// What the vendor says, and where; or that it does not.
 pub(super) fn exception_sentence(exception: &Exception) -> String {
-    format!("documented as {}: {} ({})", exception.name, exception.says, exception.url)
+    let Exception { name, says, url, .. } = exception;
+    match &exception.quote {
+        Some(quote) => {
+            format!("documented as {name}: {says} \u{201c}{}\u{201d} ({url})", quote.words)
+        }
+        None => {
+            format!("explained as {name}, which no page of the vendor documents: {says} ({url})")
+        }
+    }
 }
 
 /// Whether two statements were answered because of one submission, in addition to a COMMIT or ROLLBACK that released
