@@ -105,7 +105,7 @@ fn main() -> ExitCode {
         Command::Reduce(arguments) => reduce::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
-        Command::Hunt(arguments) => hunt::run(&arguments),
+        Command::Hunt(arguments) => hunt::run(arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
         Command::Clean(arguments) => clean::run(&arguments),

@@ -41,6 +41,8 @@ pub struct Noticed {
     pub running: Vec<RunningCase>,
     /// The last run of each, as far as it got, if there is one.
     pub runs: Vec<Option<Run>>,
+    /// The case that crashed it again, reduced, if that was tried.
+    pub reduced: Option<Case>,
 }
 
 impl Noticed {
@@ -72,14 +74,18 @@ impl Noticed {
             1 => "1 case was running".to_owned(),
             count => format!("{count} cases were running"),
         };
+        let is_embedded = self.target.product.descriptor().is_embedded();
+        let (within, fresh, which) = match is_embedded {
+            true => ("in", "fresh process", "one of them, and may have nothing to do with it"),
+            false => ("on", "fresh server", "the one that noticed first"),
+        };
         match retrial {
             Retrial::Again { shown, runs, .. } => format!(
-                "{running}; this one crashed a fresh server again when it was run alone, in {shown} of \
-                 {runs} runs"
+                "{running}; this one crashed a {fresh} again when it was run alone, in {shown} of {runs} runs"
             ),
             Retrial::NoneAgain { tried } => format!(
-                "{running}; {tried} of them were run again, one by one, on a fresh server, and none crashed \
-                 it again: this is the one that noticed first"
+                "{running}; {tried} of them were run again, one by one, {within} a {fresh}, and none crashed \
+                 it again: this is {which}"
             ),
             Retrial::NotTried => {
                 let why =
@@ -103,6 +109,7 @@ impl Noticed {
         let level = of_it.and_then(|running| running.level);
         let number = of_it.map_or(0, |running| running.spot.number);
         let run = self.runs.get_mut(n).and_then(Option::take);
+        let reduced = self.reduced.take().unwrap_or_else(|| case.clone());
         let mut because =
             vec![self.how.clone(), down.cause.words.clone(), down.afterwards.clone(), tried];
         let log = down.log.iter().flat_map(|log| log.lines()).map(str::trim);
@@ -125,9 +132,9 @@ impl Noticed {
             alike: Vec::new(),
             known: None,
             origin: Origin::Generated { seed: self.seed, number },
-            original: case.clone(),
+            original: case,
             before: Vec::new(),
-            run: run.unwrap_or_else(|| unrun(case, self.target, level, &self.how)),
+            run: run.unwrap_or_else(|| unrun(reduced, self.target, level, &self.how)),
             judgements: vec![Judgement::new(&oracle, verdict)],
             covers: Vec::new(),
             confirmed,
@@ -137,7 +144,8 @@ impl Noticed {
     }
 }
 
-fn fingerprint(target: &TargetInfo, reason: &str) -> String {
+/// The name of a crash with this reason.
+pub(crate) fn fingerprint(target: &TargetInfo, reason: &str) -> String {
     let mut hash = Fnv::default();
     hash.add(target.product.name().as_bytes());
     let word = |word: &str| {

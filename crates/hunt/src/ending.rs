@@ -172,7 +172,8 @@ fn has(text: &str, words: &[impl AsRef<str>]) -> bool {
     words.iter().any(|word| text.contains(word.as_ref()))
 }
 
-fn signal_name(signal: i32) -> String {
+/// The name of a signal.
+pub fn signal_name(signal: i32) -> String {
     let known = SIGNAL_NAMES.iter().find(|(number, _)| *number == signal);
     known.map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())
 }

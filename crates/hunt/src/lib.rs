@@ -9,7 +9,7 @@
 //! * [`campaign`]: many cases on many workers, until a budget is used up.
 //! * [`plan`]: which cases run where, in which order; [`tally`]: what is counted.
 //! * [`supervisor`]: targets that go away and come back; [`ending`]: why they did; [`retrial`]: which case it was;
-//!   [`crash`]: what that is as a finding.
+//!   [`crash`]: what that is as a finding; [`survivor`]: the same for an engine that lives in our own process.
 
 pub mod alert;
 pub mod campaign;
@@ -26,6 +26,7 @@ pub mod selftest;
 pub mod sequence;
 mod server_control;
 pub mod supervisor;
+pub mod survivor;
 pub mod tally;
 
 pub use campaign::{Audience, Ended, HuntOptions, HuntTarget, SecondTarget, Stop, hunt};

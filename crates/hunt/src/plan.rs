@@ -3,6 +3,9 @@
 //! Idea: a *place* is a target at a level. Case numbers come in blocks, whose cases share their tables;
 //! every block runs at every place before the next one begins. So the same seed gives the same cases
 //! whatever the number of workers, and all places get their share of any budget.
+//!
+//! What is done may have gaps, and may be a gap itself: a single case that crashed the engine, in a block of which
+//! nothing else is done. So a block may be handed out in several units.
 
 use std::ops::Range;
 
@@ -25,6 +28,8 @@ pub struct Plan {
     limits: Vec<u64>,
     done: Vec<Ranges>,
     turn: u64,
+    /// The first number of the current block that has not been handed out.
+    next: u64,
 }
 
 impl Plan {
@@ -36,7 +41,7 @@ impl Plan {
             Some(cases) => cases / places + u64::from(place < cases % places),
             None => u64::MAX,
         };
-        Self { block, limits: (0..places).map(limit).collect(), done, turn: 0 }
+        Self { block, limits: (0..places).map(limit).collect(), done, turn: 0, next: 0 }
     }
 
     /// The next unit; `None` when every place has had its share.
@@ -48,12 +53,16 @@ impl Plan {
             if self.limits.iter().all(|limit| start >= *limit) {
                 return None;
             }
-            self.turn += 1;
-            let first = self.done[place].next_missing(start);
             let end = start.saturating_add(self.block).min(self.limits[place]);
-            if first < end {
-                return Some(Unit { place, numbers: first..end });
+            let first = self.done[place].next_missing(self.next.max(start));
+            if first >= end {
+                self.turn += 1;
+                self.next = 0;
+                continue;
             }
+            let until = self.done[place].next_present(first).map_or(end, |done| done.min(end));
+            self.next = until;
+            return Some(Unit { place, numbers: first..until });
         }
     }
 }
@@ -81,6 +90,15 @@ mod tests {
         done[1].add(200..400);
         let plan = Plan::new(200, Some(800), done);
         assert_eq!(all(plan), [(1, 0..200), (0, 250..400)]);
+    }
+
+    #[test]
+    fn single_cases_that_are_done_are_left_out() {
+        let mut done = vec![Ranges::default(); 2];
+        [0..50, 70..71, 199..201, 399..400].into_iter().for_each(|range| done[0].add(range));
+        let plan = Plan::new(200, Some(800), done);
+        let units = [(0, 50..70), (0, 71..199), (1, 0..200), (0, 201..399), (1, 200..400)];
+        assert_eq!(all(plan), units);
     }
 
     #[test]

@@ -15,9 +15,9 @@ use crate::ending::telling_line;
 use crate::server_control::{DYING, ServerControl, Wait};
 
 /// A case that crashed the server again is run this many times in total.
-const RUNS: u32 = 3;
+pub(crate) const RUNS: u32 = 3;
 /// No further case is tried after this time: the hunt stands still meanwhile.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// Cases that were running on a server when it ended.
 pub trait Candidates {

@@ -125,6 +125,7 @@ fn hunt_in(folder: &Path) -> HuntSummary {
         effort,
         known: Vec::new(),
         run: RunOptions::default(),
+        running: None,
     };
     let ended = hunt(&[hunt_target], &options, store, past, &Parent);
     assert!(matches!(ended.stop, Stop::Done), "{:?}", ended.stop);

@@ -96,6 +96,7 @@ fn play(story: Story, is_ours: bool, time: Option<Duration>) -> Outcome {
         effort: Effort::default(),
         known: Vec::new(),
         run,
+        running: None,
     };
     let past = Past { progress: Vec::new(), suspects: Vec::new() };
     let (listener, begun) = (Listener::default(), Instant::now());

@@ -155,6 +155,7 @@ fn hunted(notices: Notices, out: &Path) -> Ended {
         effort: Effort::default(),
         known: Vec::new(),
         run: RunOptions::default(),
+        running: None,
     };
     let past = Past { progress: Vec::new(), suspects: Vec::new() };
     hunt(&[hunt_target], &options, store, past, &Silence)

@@ -163,6 +163,7 @@ fn hunted(folder: &Path, other: &'static dyn Oracle) -> HuntSummary {
         effort: Effort::default(),
         known: Vec::new(),
         run: RunOptions::default(),
+        running: None,
     };
     let store = Store::begin(folder, campaign, true).expect("a new campaign");
     let past = Past { progress: Vec::new(), suspects: Vec::new() };

@@ -13,6 +13,9 @@
 //! caller ([`Ready`]); [`handshake::greets`] is one that only looks at the first bytes of the wire protocol.
 //! It prints nothing: it reports through [`Progress`].
 //!
+//! Two things that are not about servers are here because only this crate starts processes: [`run_to_end`], and
+//! [`start_over_on_crash`] for engines that live in our own process.
+//!
 //! Assumption: Linux (`/proc`, pidfd, parent-death signal).
 //! Blind spot: the servers ask for no password. They listen on loopback only, but everybody who has an
 //! account on this machine can reach them while they run.
@@ -41,6 +44,7 @@ mod progress;
 mod request;
 mod running;
 mod source;
+mod start_over;
 mod starter;
 mod template;
 mod tool;
@@ -56,8 +60,9 @@ pub use install::{Installation, Runs, Source};
 pub use kept::{Kept, keep, kept_servers, state_folder, stop_kept};
 pub use offers::{Offer, needed_for, offers};
 pub use options::{Options, Ready};
-pub use process::Ended;
+pub use process::{Ended, run_to_end};
 pub use progress::{Progress, Silent};
 pub use request::Request;
 pub use running::{RunningServer, start};
 pub use source::obtain;
+pub use start_over::{Armed, start_over_on_crash};

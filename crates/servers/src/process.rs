@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 use anchorite_owner::Identity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, kill_process,
-    kill_process_group, pidfd_open, set_parent_process_death_signal, waitid, waitpid,
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid,
+    kill_process, kill_process_group, pidfd_open, set_parent_process_death_signal, setrlimit,
+    waitid, waitpid,
 };
 
 use crate::limits;
@@ -57,6 +58,17 @@ pub(crate) fn spawn(
         });
     }
     Process::adopt(forker(command)?, polite)
+}
+
+/// Runs a command to its end, without a core file, and says how it ended; `None` if the limit came first.
+pub fn run_to_end(mut command: Command, limit: Duration) -> io::Result<Option<Ended>> {
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    // SAFETY: the closure runs between fork and exec and makes only an async-signal-safe system call.
+    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Core, none)?)) };
+    let process = spawn(command, Life::WithUs(Signal::KILL), None)?;
+    let ended = process.watch.ended_within(limit).then(|| ended(process.id())).flatten();
+    process.end();
+    Ok(ended)
 }
 
 type Job = (Command, Sender<io::Result<Child>>);

@@ -39,6 +39,12 @@ impl Ranges {
         }
     }
 
+    /// The first number from `from` on that is in the set.
+    pub fn next_present(&self, from: u64) -> Option<u64> {
+        let inside = self.next_missing(from) > from;
+        if inside { Some(from) } else { self.ranges.range(from..).next().map(|(start, _)| *start) }
+    }
+
     /// How many numbers are in the set.
     pub fn count(&self) -> u64 {
         self.ranges.iter().map(|(start, end)| end - start).sum()
@@ -74,5 +80,7 @@ mod tests {
             (100, 100, 200)
         );
         assert_eq!(ranges.next_missing(250), 300);
+        let present = [0, 99, 100, 199, 299, 300].map(|from| ranges.next_present(from));
+        assert_eq!(present, [Some(0), Some(99), Some(200), Some(200), Some(299), None]);
     }
 }

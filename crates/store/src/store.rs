@@ -5,7 +5,7 @@
 //! occurred, so nothing counts twice. A suspect is a case and the oracle that suspects it.
 //!
 //! A hunt without `--out` creates its folder only when there is something to keep: until then the journal is held in
-//! memory.
+//! memory, and, where the process may crash, in a spare folder as well.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,8 @@ pub struct Store {
     open: Option<Open>,
     /// Progress held until the folder is created.
     waiting: Vec<Value>,
+    /// Where held progress is also written.
+    spare: Option<Journal>,
     findings: Findings,
     settled: Settled,
     /// Those that wait, by case and oracle.
@@ -82,6 +84,7 @@ impl Store {
             campaign,
             open: None,
             waiting: Vec::new(),
+            spare: None,
             findings: Findings::default(),
             settled: Settled::default(),
             suspects: BTreeSet::new(),
@@ -146,6 +149,7 @@ impl Store {
             campaign,
             open: Some(Open::new(progress, outcomes, lock)),
             waiting: Vec::new(),
+            spare: None,
             findings,
             settled,
             suspects: suspects.iter().map(Suspect::key).collect(),
@@ -153,6 +157,30 @@ impl Store {
             stops,
         };
         Ok((store, Past { progress: done, suspects }))
+    }
+
+    /// As long as there is no folder, the campaign and its progress are also written to this one, from which
+    /// [`Store::restore`] makes the folder after a crash of this process.
+    pub fn keep_spare(&mut self, spare: &Path) -> Result<(), StoreError> {
+        if self.open.is_none() {
+            self.campaign.write(spare)?;
+            let mut journal = Journal::create(&Folder(spare.to_owned()).progress())?;
+            self.waiting.iter().try_for_each(|line| journal.append(line))?;
+            self.spare = Some(journal);
+        }
+        Ok(())
+    }
+
+    /// Resumes a campaign whose process has crashed: from its folder or, if there was nothing to keep before, from the
+    /// spare one.
+    pub fn restore<T: Counts>(path: &Path, spare: &Path) -> Result<(Self, Past<T>), StoreError> {
+        if !Campaign::file(path).exists() {
+            let mut store = Self::begin(path, Campaign::read(spare)?, false)?;
+            let progress = Folder(spare.to_owned()).progress();
+            Journal::open(&progress, |line| store.waiting.push(line))?;
+            store.open()?;
+        }
+        Self::resume(path)
     }
 
     /// The folder, if it has been made.
@@ -191,7 +219,9 @@ impl Store {
     /// Holds progress in memory, until there is something to keep.
     fn hold<T: Counts>(&mut self, progress: &Progress<T>) -> Result<(), StoreError> {
         let bad = |error: serde_json::Error| StoreError::json(&self.folder.0, 1, &error);
-        self.waiting.push(serde_json::to_value(progress).map_err(bad)?);
+        let value = serde_json::to_value(progress).map_err(bad)?;
+        self.spare.as_mut().map_or(Ok(()), |spare| spare.append(&value))?;
+        self.waiting.push(value);
         if self.waiting.len() >= checkpoint::LINES {
             let mut sum = Sum::<T>::new();
             for line in self.waiting.drain(..) {
@@ -199,6 +229,7 @@ impl Store {
             }
             let lines = sum.into_lines().iter().map(serde_json::to_value).collect::<Result<_, _>>();
             self.waiting = lines.map_err(bad)?;
+            self.spare.as_mut().map_or(Ok(()), |spare| spare.replace(&self.waiting))?;
         }
         Ok(())
     }
@@ -342,6 +373,7 @@ impl Store {
             }
             self.campaign.write(&self.folder.0)?;
             self.open = Some(Open::new(progress, outcomes, lock));
+            self.spare = None;
         }
         Ok(self.open.as_mut().expect("it was just made"))
     }

@@ -77,6 +77,9 @@ pub struct HuntArgs {
     /// Do not ask the server who waits: no answer for this many milliseconds counts as blocked
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub silence: Option<Duration>,
+    /// Continue after a crash of an engine in this process; the command starts itself with it
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub after_crash: Option<PathBuf>,
     /// The second target
     #[command(flatten)]
     pub second: SecondArgs,

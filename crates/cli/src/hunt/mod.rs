@@ -7,6 +7,7 @@
 //! only when there is something to keep; a hunt that finds nothing leaves nothing behind. With `--out` the folder
 //! exists from the start, and progress is recorded as it is made.
 
+mod again;
 mod arguments;
 mod audience;
 mod learnt;
@@ -19,6 +20,7 @@ mod words;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use anchorite_claims::Claims;
 use anchorite_drivers::Owner;
@@ -32,6 +34,7 @@ use anchorite_report::hunt as report;
 use anchorite_stage::{Asking, Limits, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
 
+use self::again::{AfterCrash, Guard, after_crash};
 use self::arguments::Format;
 pub use self::arguments::{HuntArgs, duration};
 use self::audience::Live;
@@ -50,18 +53,40 @@ use crate::{leftovers, oracles, targets};
 const UNCONTENDED_MAX: u64 = 200;
 
 /// Runs the command.
-pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
+pub fn run(mut arguments: HuntArgs) -> anyhow::Result<ExitCode> {
     if let (Some(number), Some(seed)) = (arguments.case, arguments.seed) {
-        return single::run(arguments, seed, number);
+        return single::run(&arguments, seed, number);
     }
     let interrupt = Interrupt::listen()?;
+    let Some(left_in) = arguments.after_crash.take() else {
+        return hunt_on(&arguments, &interrupt, SystemTime::now(), true);
+    };
+    let live = Live::new(None);
+    let AfterCrash { folder, begun, end } = after_crash(&left_in, &live, &interrupt)?;
+    live.finish();
+    let Some(folder) = folder else {
+        complain(&format!("Anchorite crashed ({end}) while no case was running"));
+        return Ok(Exit::Target.into());
+    };
+    arguments.out = Some(folder);
+    arguments.resume = true;
+    hunt_on(&arguments, &interrupt, begun, false)
+}
+
+/// Begins a hunt, or goes on with one.
+fn hunt_on(
+    arguments: &HuntArgs,
+    interrupt: &Interrupt,
+    begun: SystemTime,
+    is_first: bool,
+) -> anyhow::Result<ExitCode> {
     let campaign = past::campaign_to_resume(arguments)?;
     let seed = match (arguments.seed, &campaign) {
         (Some(seed), _) => seed,
         (None, Some(campaign)) => campaign.seed,
         (None, None) => random_seed()?,
     };
-    let login = arguments.login.read(&interrupt)?;
+    let login = arguments.login.read(interrupt)?;
     let past = (campaign.as_ref(), seed);
     let against = match (&arguments.second.against, past.0) {
         (None, Some(campaign)) => campaign.against.clone(),
@@ -69,12 +94,22 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
     };
     let second = Second::open(against.as_deref(), &login)?;
     let (hunt_targets, written, block) =
-        open_targets(arguments, &login, past, second.as_ref(), &interrupt)?;
-    let (store, past) = open_store(arguments, campaign, seed, written, second.as_ref())?;
+        open_targets(arguments, &login, past, second.as_ref(), interrupt)?;
+    let (mut store, past) = open_store(arguments, campaign, seed, written, second.as_ref())?;
+    let time = arguments.time(store.campaign().cases);
+    let first_line = words::first_line(store.campaign(), (time, arguments.jobs()), &past);
+    match arguments.format {
+        _ if !is_first => {}
+        Format::Text => print(&first_line),
+        Format::Json | Format::Junit => tell(first_line.trim_end()),
+    }
+    let live = Live::new(time);
+    let spent = if is_first { Duration::ZERO } else { begun.elapsed().unwrap_or_default() };
+    let guard = Guard::prepare(&mut store, begun)?;
     let options = HuntOptions {
         jobs: arguments.jobs(),
         block,
-        time: arguments.time(store.campaign().cases),
+        time: time.map(|time| time.saturating_sub(spent)),
         oracles: named(&store)?,
         effort: Effort::default(),
         known: known_issues(arguments.known.as_deref())?,
@@ -84,14 +119,10 @@ pub fn run(arguments: &HuntArgs) -> anyhow::Result<ExitCode> {
             interrupt: Arc::clone(&interrupt.flag),
             ..RunOptions::default()
         },
+        running: guard.as_ref().map(Guard::running),
     };
-    let first_line = words::first_line(store.campaign(), &options, &past);
-    match arguments.format {
-        Format::Text => print(&first_line),
-        Format::Json | Format::Junit => tell(first_line.trim_end()),
-    }
-    let live = Live::new(options.time);
     let ended = interrupt.attend(|| hunt(&hunt_targets, &options, store, past, &live));
+    drop(guard);
     live.finish();
     hunt_targets.iter().for_each(tidy_up);
     show(arguments.format, &ended);

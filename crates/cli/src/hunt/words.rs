@@ -2,27 +2,31 @@
 
 use std::time::Duration;
 
-use anchorite_hunt::{Ended, HuntOptions, Stop, Tally};
+use anchorite_hunt::{Ended, Stop, Tally};
 use anchorite_model::{FindingLine, HuntSummary, Level};
 use anchorite_report::hunt_summary::{
     Found, by_oracle_told, disagreements_told, grouped, many, verdicts_told,
 };
 use anchorite_store::{Campaign, Past};
 
-/// What runs where, with the seed.
-pub fn first_line(campaign: &Campaign, options: &HuntOptions, past: &Past<Tally>) -> String {
+/// What runs where, for how long and by how many workers, with the seed.
+pub fn first_line(
+    campaign: &Campaign,
+    (time, jobs): (Option<Duration>, usize),
+    past: &Past<Tally>,
+) -> String {
     let place = |target: &anchorite_store::CampaignTarget| {
         let name = |level: &Option<Level>| level.map_or("its default level", Level::name);
         let levels: Vec<&str> = target.levels.iter().map(name).collect();
         format!("{} at {}", target.target, levels.join(", "))
     };
     let places: Vec<String> = campaign.targets.iter().map(place).collect();
-    let budget = match (campaign.cases, options.time) {
+    let budget = match (campaign.cases, time) {
         (Some(count), Some(time)) => format!("{} or {}", cases(count), span(time)),
         (Some(count), None) => cases(count),
         (None, time) => span(time.unwrap_or_default()),
     };
-    let workers = many(options.jobs as u64, "worker", "workers");
+    let workers = many(jobs as u64, "worker", "workers");
     let mut line = format!(
         "Hunting for broken isolation on {}: {budget}, {workers}, seed {}",
         places.join("; "),

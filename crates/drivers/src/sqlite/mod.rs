@@ -40,7 +40,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anchorite_model::{Level, Product, TargetInfo};
 
@@ -129,6 +129,23 @@ impl Target for Sqlite {
             reason: format!("cannot remove {}: {error}", marked.name),
         })
     }
+}
+
+/// A folder that is removed with the value.
+#[derive(Debug)]
+pub struct ScratchFolder(tempfile::TempDir);
+
+impl ScratchFolder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// A folder for files that belong to this process, beside those of databases and like them removed by a later command
+/// if this process is killed.
+pub fn scratch_folder() -> std::io::Result<ScratchFolder> {
+    marked::create().map(ScratchFolder)
 }
 
 /// Where database files are created: in memory if the system supports that.

@@ -14,7 +14,7 @@ use anchorite_store::{Filed, Spot, Store, Suspect};
 use super::arenas::Arenas;
 use super::attempt::LossSigns;
 use super::queue::Taken;
-use super::worker_state::WorkerState;
+use super::worker_state::{Noted, WorkerState};
 use super::{Campaign, Stop, VERSION};
 use crate::Examiner;
 use crate::alert::Alert;
@@ -131,13 +131,18 @@ impl Campaign<'_> {
         let name = hunt_target.on.as_str();
         let in_doubt = &|| hunt_target.supervisor.is_in_doubt(generation);
         let mut fresh = Alert { runner: &mut fresh, target: name, in_doubt };
+        let mut fresh = Noted { runner: &mut fresh, worker_state };
         let kept = &mut |work: Work<'_>| {
             let mut kept = Arenas::new(target, second, &options)?;
-            work(&mut Alert { runner: &mut kept.pair(), target: name, in_doubt })
+            let mut kept = kept.pair();
+            let mut kept = Alert { runner: &mut kept, target: name, in_doubt };
+            work(&mut Noted { runner: &mut kept, worker_state })
         };
         let (effort, known) = (&self.options.effort, &self.options.known);
         let mut fast = Arenas::new(target, second, &options)?;
-        let mut fast = Alert { runner: &mut fast.pair(), target: name, in_doubt };
+        let mut fast = fast.pair();
+        let mut fast = Alert { runner: &mut fast, target: name, in_doubt };
+        let mut fast = Noted { runner: &mut fast, worker_state };
         let investigation =
             investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, known)?;
         let retraced = match investigation {

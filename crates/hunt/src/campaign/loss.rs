@@ -64,7 +64,8 @@ impl Campaign<'_> {
         let target = hunt_target.supervisor.current().0.info().clone();
         let (on, is_ours, seed) =
             (hunt_target.on.clone(), hunt_target.supervisor.is_ours(), self.seed);
-        let noticed = Noticed { target, on, is_ours, seed, how: words, running, runs };
+        let reduced = None;
+        let noticed = Noticed { target, on, is_ours, seed, how: words, running, runs, reduced };
         match aftermath {
             Ok(Aftermath::Alive) if failures > LOSSES_MAX => {
                 let endpoint = hunt_target.on.clone();

@@ -24,6 +24,7 @@ mod worker;
 mod worker_state;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -34,7 +35,9 @@ use anchorite_judge::Oracle;
 use anchorite_model::{Case, FindingLine, HuntPlace, HuntSummary, Level, Signature};
 use anchorite_reduce::known::KnownIssue;
 use anchorite_stage::{RunOptions, StageError};
-use anchorite_store::{Conclusion, Past, Progress, Ranges, Spot, Store, StoreError};
+use anchorite_store::{
+    Conclusion, Past, Progress, Ranges, RunningFile, RunsFor, Spot, Store, StoreError,
+};
 
 use self::queue::Queue;
 use self::worker_state::WorkerState;
@@ -93,6 +96,8 @@ pub struct HuntOptions {
     pub known: Vec<KnownIssue>,
     /// How cases are run; its interrupt ends the hunt.
     pub run: RunOptions,
+    /// Where each case is written before it runs, if an engine lives in this process.
+    pub running: Option<PathBuf>,
 }
 
 /// Receives progress reports.
@@ -219,9 +224,14 @@ impl<'a> Campaign<'a> {
             let longest = sessions.entry(entry.session).or_default();
             *longest = (*longest).max(entry.at_ms);
         }
-        let workers = (1..=options.jobs).map(|n| WorkerState::new(format!("worker {n}")));
-        let investigators =
-            (1..=options.jobs).map(|n| WorkerState::new(format!("investigator {n}")));
+        let worker_state = |runs_for: RunsFor, n: usize| {
+            let folder = options.running.as_deref();
+            // Without the file, a crash is attributed to no case of this thread.
+            let file = folder.and_then(|folder| RunningFile::create(folder, runs_for, n).ok());
+            WorkerState::new(format!("{runs_for} {n}"), file)
+        };
+        let workers = (1..=options.jobs).map(|n| worker_state(RunsFor::Worker, n));
+        let investigators = (1..=options.jobs).map(|n| worker_state(RunsFor::Investigator, n));
         Self {
             hunt_targets,
             places,

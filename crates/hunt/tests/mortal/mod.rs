@@ -29,6 +29,8 @@ pub struct Story {
     pub end: End,
     /// Whether it never comes back by itself.
     pub stays_away: bool,
+    /// Whether it lives in our process, and takes it along.
+    pub takes_us_along: bool,
     /// Whether our own signal comes a moment after its end was noticed.
     pub interrupts: bool,
 }
@@ -40,6 +42,7 @@ impl Default for Story {
             dies_after: None,
             end: End::Unknown,
             stays_away: false,
+            takes_us_along: false,
             interrupts: false,
         }
     }
@@ -91,6 +94,9 @@ impl Server {
     }
 
     fn die(&self, life: &AtomicBool) {
+        if self.story.takes_us_along {
+            std::process::abort();
+        }
         life.store(false, Ordering::SeqCst);
     }
 
