@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_drivers::endpoint::without_password;
-use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
+use anchorite_hunt::{Effort, Examiner, Investigation, Recorded, Suspicion, investigate};
 use anchorite_model::{Finding, Level, Origin, Pair, Signature};
-use anchorite_reduce::Shape;
 use anchorite_report::hunt_summary::many;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
 use anyhow::Context;
@@ -148,25 +147,29 @@ fn reduce(
         Effort { confirmations: arguments.confirm, time: arguments.time, ..Effort::default() };
     let start = Instant::now();
     let known = known_issues(arguments.known.as_deref())?;
-    let outcome = investigate(&examiner, &mut fast, &mut fresh, &suspect, &effort, &known)?;
+    let recorded = Recorded { known: &known, found: &[] };
+    let outcome = investigate(&examiner, &mut fast, &mut fresh, &suspect, &effort, recorded)?;
     conclude(outcome, start.elapsed().as_secs_f64(), arguments.out.as_deref())
 }
 
 /// Says what came of it, and writes it where it is wanted.
 fn conclude(outcome: Investigation, seconds: f64, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     match outcome {
-        Investigation::Confirmed { finding, shape, questions, complete } => {
+        Investigation::Confirmed { finding, questions, complete } => {
             let rest = if complete { "" } else { ", stopped before the end" };
             let questions = many(questions as u64, "question", "questions");
             tell(&format!("{questions}, {seconds:.1} s{rest}"));
-            let text = described(&finding, &shape);
+            let text = described(&finding);
             match out {
                 None => print(&text),
                 Some(file) => std::fs::write(file, text)
                     .with_context(|| format!("cannot write {}", file.display()))?,
             }
-            Ok(if finding.known.is_some() { Exit::Fine } else { Exit::Violation }.into())
+            let is_known = finding.known.is_some() && !finding.unreported;
+            Ok(if is_known { Exit::Fine } else { Exit::Violation }.into())
         }
+        // Only a campaign has earlier findings.
+        Investigation::Again(_) => Ok(Exit::Violation.into()),
         Investigation::Flaky(confirmed) => {
             let (shown, runs) = (confirmed.shown, confirmed.runs);
             complain(&format!(
@@ -185,13 +188,13 @@ fn conclude(outcome: Investigation, seconds: f64, out: Option<&Path>) -> anyhow:
 }
 
 /// The reduced case as the text of a `.case` file that says in its header what it is.
-fn described(finding: &Finding, shape: &Shape) -> String {
+fn described(finding: &Finding) -> String {
     let mut case = finding.reduced_case();
     let mut say = |key: &str, value: String| case.header.other.push((key.to_owned(), value));
     let found = &finding.signature;
     say("found", format!("{}: {}", found.oracle, found.anomaly));
     say("fingerprint", finding.fingerprint.clone());
-    say("shape", shape.to_string());
+    finding.cause.iter().for_each(|cause| say("cause", cause.to_string()));
     finding.known.iter().for_each(|name| say("known", name.clone()));
     say("confirmed", format!("{} of {} runs", finding.confirmed.shown, finding.confirmed.runs));
     for contrast in &finding.contrast {

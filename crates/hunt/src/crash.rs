@@ -131,6 +131,8 @@ impl Noticed {
             witnesses: vec![oracle.clone()],
             alike: Vec::new(),
             known: None,
+            cause: None,
+            unreported: false,
             origin: Origin::Generated { seed: self.seed, number },
             original: case,
             before: Vec::new(),

@@ -6,7 +6,7 @@
 
 use anchorite_claims::Claims;
 use anchorite_judge::evidence::Prepared;
-use anchorite_judge::{Evidence, Laboratory, Oracle, covers};
+use anchorite_judge::{Evidence, Laboratory, Oracle, causes, covers};
 use anchorite_model::{
     Case, Covers, Ending, Judgement, Level, Run, RunError, Runner, Signature, Stance,
 };
@@ -108,6 +108,20 @@ impl Examiner<'_> {
         let covers = covers.collect();
         let signatures = judgements.iter().filter_map(|said| said.signature(self.strict)).collect();
         Ok(Examined { run, judgements, covers, signatures })
+    }
+
+    /// Looks for the causes of the violations in a run that was judged.
+    pub fn diagnose(
+        &self,
+        runner: &mut dyn Runner,
+        tried: &mut Examined,
+    ) -> Result<(), StageError> {
+        let evidence = Evidence::new(&tried.run, self.claims, Prepared::new());
+        let mut laboratory = Laboratory::new(runner, tried.run.level);
+        for said in &mut tried.judgements {
+            said.causes = causes(&evidence, said, &mut laboratory)?;
+        }
+        Ok(())
     }
 }
 

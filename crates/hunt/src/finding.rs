@@ -5,24 +5,26 @@
 //! reported that was not just executed there. If it does not show there, the fast runner's leftovers contributed to it:
 //! then the reduction is repeated on fresh tables.
 //!
-//! Assumption: the same oracle, anomaly and exception mean the same finding. Blind spot: two causes under one
-//! signature; the smaller one wins. A candidate that fails with errors of no class (syntax, unknown column) more often
-//! than the original is never taken, so that a reduction does not drift into nonsense.
+//! While a case is made smaller, the same oracle must find the same thing *for a cause that the original had*
+//! ([`anchorite_judge::cause`]): otherwise a new bug could shrink into a known one. A candidate that fails with errors
+//! of no class (syntax, unknown column) more often than the original is never taken, so that a reduction does not
+//! drift into nonsense.
+//!
+//! Blind spot: an original whose cause is not found may shrink into any other.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anchorite_judge::{Oracle, level_of, oracles};
 use anchorite_model::{
-    Case, Confirmed, Contrast, ErrorClass, Finding, Level, Origin, Outcome, Run, Signature,
+    Case, Cause, Confirmed, Contrast, Deed, Finding, Level, Origin, Run, Signature,
 };
 use anchorite_reduce::known::KnownIssue;
-use anchorite_reduce::{
-    Budget, Confirmation, Reduced, Repetitions, Shape, contrast, contrasts, reduce,
-};
+use anchorite_reduce::{Confirmation, Reduced};
 use anchorite_report::finding::headline;
 use anchorite_stage::{Runner, StageError};
 
-use crate::naming::Naming;
+use crate::naming::{Naming, causes_of, fingerprint};
+use crate::question::{Effort, Question, confirm, nonsense};
 use crate::{Examined, Examiner};
 
 /// A case that seems to show something.
@@ -54,23 +56,13 @@ impl Suspicion<'_> {
     }
 }
 
-/// How much to do for one suspect.
-#[derive(Debug, Clone, Copy)]
-pub struct Effort {
-    /// How many times it must show again, before the reduction and after it.
-    pub confirmations: u32,
-    /// The most questions that the reduction may ask.
-    pub questions: usize,
-    /// The longest time that the reduction may take.
-    pub time: Duration,
-    /// The most contrasts that are reported.
-    pub contrasts: usize,
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Self { confirmations: 3, questions: 2_000, time: Duration::from_secs(60), contrasts: 8 }
-    }
+/// What is on record already.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recorded<'a> {
+    /// Known issues.
+    pub known: &'a [KnownIssue],
+    /// The fingerprints of earlier findings: what has the cause of one of them is not reduced again.
+    pub found: &'a [String],
 }
 
 /// What became of a suspect.
@@ -80,13 +72,13 @@ pub enum Investigation {
     Confirmed {
         /// What a user gets.
         finding: Box<Finding>,
-        /// Its shape, for people.
-        shape: Shape,
         /// The number of questions that the reduction asked.
         questions: usize,
         /// Whether the reduction was completed.
         complete: bool,
     },
+    /// It recurs every time, for the cause of the finding with this fingerprint.
+    Again(String),
     /// It recurs sometimes.
     Flaky(Confirmed),
     /// It did not recur.
@@ -103,11 +95,11 @@ pub fn investigate(
     fresh: &mut dyn Runner,
     suspect: &Suspicion<'_>,
     effort: &Effort,
-    known: &[KnownIssue],
+    recorded: Recorded<'_>,
 ) -> Result<Investigation, StageError> {
     let mut wanted = suspect.signature.clone();
     let before = confirm(examiner, fresh, suspect.case, suspect.level, &mut wanted, effort)?;
-    let (original, wanted) = match (before, wanted) {
+    let (mut original, wanted) = match (before, wanted) {
         ((Confirmation::Confirmed(_), Some(tried)), Some(wanted)) => (tried, wanted),
         ((Confirmation::Flaky(confirmed), _), _) => return Ok(Investigation::Flaky(confirmed)),
         ((Confirmation::NotShownAgain { runs }, _), _) => {
@@ -117,12 +109,19 @@ pub fn investigate(
             return Ok(Investigation::NotShownAgain { runs: confirmed.runs });
         }
     };
+    examiner.diagnose(fast, &mut original)?;
+    let causes = causes_of(&original, &wanted);
+    if let Some(name) = again(&original.run, causes, recorded.found) {
+        return Ok(Investigation::Again(name));
+    }
+    let causes = causes.iter().filter(|cause| cause.deed != Deed::Unexplained);
+    let causes = causes.map(Cause::kind).collect();
     // The many runs of the reduction are judged only by the oracle whose finding it is.
     let judges = examiner.oracles.iter().filter(|oracle| oracle.name() == wanted.oracle);
     let judges: Vec<&dyn Oracle> = judges.copied().collect();
     let by_it = Examiner { oracles: &judges, ..*examiner };
     let nonsense = nonsense(&original.run);
-    let question = Question { examiner, by_it, level: suspect.level, wanted, nonsense };
+    let question = Question { examiner, by_it, level: suspect.level, wanted, causes, nonsense };
     let deadline = Instant::now() + effort.time;
     let mut reduced = question.reduce(fast, suspect.case, &original.run, effort, deadline)?;
     let mut after = question.confirm(fresh, &reduced.case, effort)?;
@@ -138,162 +137,39 @@ pub fn investigate(
         (confirmed, None) => return Ok(Investigation::Flaky(confirmed)),
     };
     let contrast = question.contrast(fresh, &tried.run, effort.contrasts)?;
-    let (finding, shape) = question.finding(suspect, tried, confirmed, contrast, known);
+    let mut tried = tried;
+    examiner.diagnose(fast, &mut tried)?;
+    question.drop_needless_parts(fresh, &mut tried)?;
+    let mut finding = question.finding(suspect, tried, confirmed, contrast, recorded.found);
+    question.recognize(fresh, &mut finding, recorded.known)?;
     let Reduced { questions, complete, .. } = reduced;
-    Ok(Investigation::Confirmed { finding: Box::new(finding), shape, questions, complete })
+    Ok(Investigation::Confirmed { finding: Box::new(finding), questions, complete })
 }
 
-/// Runs a case as many times as requested. If no signature is given, the first one shown is used. Also returns the last
-/// run that showed it.
-fn confirm(
-    examiner: &Examiner<'_>,
-    fresh: &mut dyn Runner,
-    case: &Case,
-    level: Option<Level>,
-    wanted: &mut Option<Signature>,
-    effort: &Effort,
-) -> Result<(Confirmation, Option<Examined>), StageError> {
-    let mut repetitions = Repetitions::new(effort.confirmations);
-    let mut last = None;
-    while repetitions.wants_more() {
-        let tried = examiner.examine(fresh, case, level)?;
-        if wanted.is_none() {
-            *wanted = tried.signatures.first().cloned();
-        }
-        if let Some(wanted) = wanted
-            && let Some(renamed) = said_by_another(&tried, wanted)
-        {
-            *wanted = renamed;
-        }
-        let shown = wanted.as_ref().is_some_and(|wanted| shows(&tried, wanted));
-        repetitions.note(shown);
-        if shown {
-            last = Some(tried);
-        }
-    }
-    Ok((repetitions.verdict(), last))
-}
-
-/// Whether one of the oracles says this.
-pub(crate) fn shows(tried: &Examined, wanted: &Signature) -> bool {
-    tried.signatures.contains(wanted)
-}
-
-/// The same anomaly by the oracle that is in charge of it now: in earlier releases one oracle said all of them.
-fn said_by_another(tried: &Examined, wanted: &Signature) -> Option<Signature> {
-    if shows(tried, wanted) {
-        return None;
-    }
-    let is_same =
-        |said: &&Signature| said.anomaly == wanted.anomaly && said.exception == wanted.exception;
-    tried.signatures.iter().find(is_same).cloned()
-}
-
-/// How many statements failed for reasons unrelated to transactions.
-pub(crate) fn nonsense(run: &Run) -> usize {
-    let failures = run.events.iter().filter(
-        |event| matches!(&event.outcome, Outcome::Error(error) if error.class == ErrorClass::Other),
-    );
-    failures.count()
-}
-
-/// "Is it still the same finding?"
-pub(crate) struct Question<'a> {
-    pub examiner: &'a Examiner<'a>,
-    /// The same with the one oracle whose finding it is.
-    pub by_it: Examiner<'a>,
-    pub level: Option<Level>,
-    pub wanted: Signature,
-    /// As many meaningless errors as the original has.
-    pub nonsense: usize,
+/// The earlier finding whose cause is the most telling one here.
+fn again(run: &Run, causes: &[Cause], found: &[String]) -> Option<String> {
+    let cause = causes.first().filter(|cause| cause.deed != Deed::Unexplained)?;
+    let name = fingerprint(run, &cause.name());
+    found.contains(&name).then_some(name)
 }
 
 impl Question<'_> {
-    fn ask(&self, runner: &mut dyn Runner, case: &Case) -> Result<bool, StageError> {
-        match self.by_it.examine(runner, case, self.level) {
-            Ok(tried) => Ok(nonsense(&tried.run) <= self.nonsense && shows(&tried, &self.wanted)),
-            // A setup that does not work means no.
-            Err(StageError::Setup { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn reduce(
-        &self,
-        runner: &mut dyn Runner,
-        case: &Case,
-        run: &Run,
-        effort: &Effort,
-        deadline: Instant,
-    ) -> Result<Reduced, StageError> {
-        let time_left = &mut || Instant::now() < deadline;
-        let budget = Budget { questions: effort.questions, time_left };
-        reduce(case, run.target.product, budget, &mut |case| self.ask(runner, case))
-    }
-
-    /// The last run, if all of them showed it.
-    fn confirm(
-        &self,
-        fresh: &mut dyn Runner,
-        case: &Case,
-        effort: &Effort,
-    ) -> Result<(Confirmed, Option<Examined>), StageError> {
-        let mut wanted = Some(self.wanted.clone());
-        let confirmation = confirm(self.examiner, fresh, case, self.level, &mut wanted, effort)?;
-        Ok(match confirmation {
-            (Confirmation::Confirmed(confirmed), tried) => (confirmed, tried),
-            (Confirmation::Flaky(confirmed), _) => (confirmed, None),
-            (Confirmation::NotShownAgain { runs }, _) => (Confirmed { shown: 0, runs }, None),
-        })
-    }
-
-    /// The nearest variants that do not show it.
-    fn contrast(
-        &self,
-        fresh: &mut dyn Runner,
-        run: &Run,
-        most: usize,
-    ) -> Result<Vec<Contrast>, StageError> {
-        let target = &run.target;
-        let offered =
-            self.examiner.claims.levels.iter().filter(|level| level.is_offered_by(target));
-        let levels: Vec<Level> =
-            offered.filter(|level| level.same_as.is_none()).map(|level| level.level).collect();
-        let level = self.level.or_else(|| level_of(run));
-        let mut told = Vec::new();
-        for variant in contrasts(&run.case, target.product, &levels, level) {
-            if told.len() >= most {
-                break;
-            }
-            let tried =
-                match self.examiner.examine(fresh, &variant.case, variant.level.or(self.level)) {
-                    Ok(tried) => tried,
-                    Err(StageError::Interrupted) => return Err(StageError::Interrupted),
-                    Err(StageError::Setup { .. }) => continue,
-                    Err(error) => return Err(error),
-                };
-            if nonsense(&tried.run) <= self.nonsense && tried.signatures.is_empty() {
-                let outcome = contrast::told(run, &tried.run);
-                told.push(Contrast { change: variant.change, outcome });
-            }
-        }
-        Ok(told)
-    }
-
     pub(crate) fn finding(
         &self,
         suspect: &Suspicion<'_>,
         tried: Examined,
         confirmed: Confirmed,
         contrast: Vec<Contrast>,
-        known: &[KnownIssue],
-    ) -> (Finding, Shape) {
-        let naming = Naming::new(self.examiner, &tried, &self.wanted, known);
-        let finding = Finding {
+        found: &[String],
+    ) -> Finding {
+        let naming = Naming::new(&tried, &self.wanted, found);
+        Finding {
             fingerprint: naming.fingerprint,
             witnesses: naming.witnesses,
             alike: naming.alike,
-            known: naming.known,
+            cause: naming.cause,
+            known: None,
+            unreported: false,
             title: headline(&tried.run, &self.wanted, &tried.judgements),
             on: suspect.on.to_owned(),
             options: suspect.options(&self.wanted.oracle),
@@ -307,8 +183,7 @@ impl Question<'_> {
             covers: tried.covers,
             confirmed,
             contrast,
-        };
-        (finding, naming.shape)
+        }
     }
 
     /// What is promised, and which exceptions were considered.

@@ -1,7 +1,8 @@
 //! The loop that connects generating, running, judging and reporting.
 //!
 //! * [`alert`]: a run that lost a connection is an error.
-//! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named; `naming`: by which names.
+//! * [`finding`]: a suspicion is confirmed, reduced, contrasted and named; `question`: whether it is still the same,
+//!   `naming`: by which names, `recognize`: whether it is a known issue.
 //! * [`sequence`]: a violation that shows only on used tables, with the cases before it.
 //! * [`mod@learn`]: what a target rejects, so that the generator leaves it out.
 //! * [`selftest`]: faults are planted, and the oracles have to find them.
@@ -21,6 +22,8 @@ pub mod hash;
 pub mod learn;
 mod naming;
 pub mod plan;
+mod question;
+mod recognize;
 pub mod retrial;
 pub mod selftest;
 pub mod sequence;
@@ -31,8 +34,9 @@ pub mod tally;
 
 pub use campaign::{Audience, Ended, HuntOptions, HuntTarget, SecondTarget, Stop, hunt};
 pub use examiner::{Examined, Examiner};
-pub use finding::{Effort, Investigation, Suspicion, investigate};
+pub use finding::{Investigation, Recorded, Suspicion, investigate};
 pub use learn::{Learnt, learn};
+pub use question::Effort;
 pub use selftest::SelfTest;
 pub use supervisor::{ServerControl, Supervisor};
 pub use tally::Tally;

@@ -24,7 +24,7 @@ use anchorite_reduce::known;
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
 
 use crate::examiner::CaseRuns;
-use crate::{Effort, Examiner, Investigation, Suspicion, investigate};
+use crate::{Effort, Examiner, Investigation, Recorded, Suspicion, investigate};
 
 /// What is tested, and how much.
 pub struct SelfTest<'a> {
@@ -268,7 +268,7 @@ impl SelfTest<'_> {
             Suspicion { case, level: self.level, signature, origin, on: "", against: None };
         let mut fresh = FreshTables { target: self.target, options: self.options.clone() };
         let effort = Effort { confirmations: 1, contrasts: 0, ..Effort::default() };
-        let known = known::built_in();
+        let known = Recorded { known: known::built_in(), found: &[] };
         let outcome = investigate(&self.examiner(), runner, &mut fresh, &suspect, &effort, known)?;
         Ok(matches!(outcome, Investigation::Confirmed { finding, .. } if finding.known.is_some()))
     }

@@ -18,7 +18,8 @@ use anchorite_model::{Case, Confirmed, Contrast, Finding, Product, Signature};
 use anchorite_reduce::{Budget, Confirmation, Repetitions, reduce};
 use anchorite_stage::{Runner, StageError};
 
-use crate::finding::{Effort, Question, Suspicion, nonsense, shows};
+use crate::finding::Suspicion;
+use crate::question::{Effort, Question, nonsense, shows};
 use crate::{Examined, Examiner};
 
 /// The most cases before a suspect that are run again.
@@ -135,6 +136,7 @@ impl<'a> Retrace<'a> {
             by_it: *self.examiner,
             level: self.suspect.level,
             wanted: self.wanted.clone(),
+            causes: Vec::new(),
             nonsense: nonsense(&tried.run),
         };
         let contrast = vec![Contrast {
@@ -142,7 +144,7 @@ impl<'a> Retrace<'a> {
             outcome: "does not show it".to_owned(),
         }];
         // A known issue of a single case does not explain what needs several.
-        let (finding, _) = question.finding(self.suspect, tried, confirmed, contrast, &[]);
+        let finding = question.finding(self.suspect, tried, confirmed, contrast, &[]);
         Finding {
             fingerprint: finding.fingerprint + SUFFIX,
             title: finding.title + ", after other cases on the same tables",

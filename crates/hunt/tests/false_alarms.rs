@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use anchorite_claims::Claims;
 use anchorite_drivers::{Target, open};
 use anchorite_generate::Recipe;
-use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
+use anchorite_hunt::{Effort, Examiner, Investigation, Recorded, Suspicion, investigate};
 use anchorite_judge::oracles;
 use anchorite_model::{Case, Level, Origin, Run, Signature, Verdict};
 use anchorite_reduce::known;
@@ -59,9 +59,10 @@ fn known(
     let signature = Some(signature.clone());
     let suspect = Suspicion { case, level: Some(level), signature, origin, on: "", against: None };
     let effort = Effort { confirmations: 2, contrasts: 0, ..Effort::default() };
-    let issues = known::built_in();
-    match investigate(examiner, &mut fast, &mut fresh, &suspect, &effort, issues) {
+    let recorded = Recorded { known: known::built_in(), found: &[] };
+    match investigate(examiner, &mut fast, &mut fresh, &suspect, &effort, recorded) {
         Ok(Investigation::Confirmed { finding, .. }) if finding.known.is_some() => Ok(()),
+        Ok(Investigation::Again(_)) => Err("is a finding that was never found"),
         Ok(Investigation::Confirmed { .. }) => Err("comes out every time and is no known issue"),
         Ok(Investigation::Flaky(_)) => Err("comes out sometimes"),
         Ok(Investigation::NotShownAgain { .. }) => Err("did not come out again"),

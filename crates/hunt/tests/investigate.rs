@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anchorite_claims::Claims;
 use anchorite_drivers::{Target, open};
-use anchorite_hunt::{Effort, Examiner, Investigation, Suspicion, investigate};
+use anchorite_hunt::{Effort, Examiner, Investigation, Recorded, Suspicion, investigate};
 use anchorite_judge::oracles;
 use anchorite_model::{
     Case, Ending, ErrorClass, Level, Origin, Outcome, Product, Run, StatementKind,
@@ -140,14 +140,15 @@ fn an_investigation_ends_with_a_known_issue() {
         };
         let effort = Effort::default();
         let start = Instant::now();
-        let outcome =
-            investigate(&examiner, &mut fast, &mut fresh, &suspect, &effort, known::built_in());
+        let recorded = Recorded { known: known::built_in(), found: &[] };
+        let outcome = investigate(&examiner, &mut fast, &mut fresh, &suspect, &effort, recorded);
         let outcome = outcome.expect("the server answers");
-        let Investigation::Confirmed { finding, questions, shape, .. } = outcome else {
+        let Investigation::Confirmed { finding, questions, .. } = outcome else {
             panic!("{}: {outcome:?}", target.info());
         };
         let seconds = start.elapsed().as_secs_f64();
-        println!("{}: {questions} questions, {seconds:.1} s, {shape}", target.info());
+        let cause = finding.cause.as_ref().expect("it has a cause");
+        println!("{}: {questions} questions, {seconds:.1} s, {cause}", target.info());
         println!("{}\n{:#?}", finding.run.case, finding.contrast);
         assert_eq!(finding.known.as_deref(), Some("MDEV-27992"));
         assert!(statements(&finding.run.case) <= 8);

@@ -13,8 +13,8 @@ use anchorite_drivers::sabotage::{Sabotage, sabotaged};
 use anchorite_drivers::{Target, open};
 use anchorite_hunt::ending::End;
 use anchorite_hunt::{
-    Audience, Effort, Examiner, HuntOptions, HuntTarget, Investigation, ServerControl, Stop,
-    Supervisor, Suspicion, hunt, investigate,
+    Audience, Effort, Examiner, HuntOptions, HuntTarget, Investigation, Recorded, ServerControl,
+    Stop, Supervisor, Suspicion, hunt, investigate,
 };
 use anchorite_judge::oracles::{self, Needs, Oracle, Unjudged};
 use anchorite_judge::{Evidence, Laboratory};
@@ -193,7 +193,8 @@ fn what_another_oracle_said_in_an_earlier_release_is_found_again() {
             on: "sqlite",
         };
         let (fast, fresh) = (&mut fast, &mut fresh);
-        let outcome = investigate(&examiner, fast, fresh, &suspect, &Effort::default(), &[]);
+        let outcome =
+            investigate(&examiner, fast, fresh, &suspect, &Effort::default(), Recorded::default());
         match outcome.expect("it runs") {
             Investigation::Confirmed { finding, .. } => {
                 assert!(is_found, "{:?}", finding.signature);

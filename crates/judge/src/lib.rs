@@ -6,6 +6,7 @@
 //! * [`oracles`]: ways to tell right from wrong, one folder or file each, registered by one line each.
 //! * [`evidence`]: what several oracles need to know of one run, found out once: its transactions, the serial orders
 //!   that explain it, the versions of its rows, what a statement does to given rows, how two runs differ.
+//! * [`cause`]: what went wrong in a run that is a violation, as data.
 //! * [`laboratory`]: the further runs that an oracle can ask for.
 //! * [`coverage`]: what a verdict is about.
 //! * [`header`]: the header language of hand-written cases: when a case shows what it is about, where that was
@@ -13,6 +14,7 @@
 //! * [`classic`]: the classic anomalies that the rows of any run prove; [`probe`]: whether a case of the anomaly probe
 //!   showed its anomaly, or what prevented it.
 
+pub mod cause;
 pub mod classic;
 pub mod coverage;
 pub mod evidence;
@@ -22,6 +24,7 @@ pub mod oracles;
 pub mod probe;
 mod probe_cases;
 
+pub use cause::causes;
 pub use classic::{Observed, observed};
 pub use coverage::covers;
 pub use evidence::{Evidence, level_of};

@@ -29,10 +29,8 @@ pub enum Deed {
     OwnWriteUnseen,
     /// A statement missed a row that matches in every version that it could see.
     RowMissed,
-    /// A statement was answered, but not all of what it wrote is there.
-    WriteLost,
-    /// A transaction was committed, but not all of what it wrote is there.
-    CommitLost,
+    /// What a statement wrote, or a transaction committed, is not there.
+    VersionLost,
     /// What was rolled back is still there.
     RollbackKept,
     /// A statement was applied twice.
@@ -64,8 +62,7 @@ impl Deed {
             Self::LaterVersionUsed => "later-version-used",
             Self::OwnWriteUnseen => "own-write-unseen",
             Self::RowMissed => "row-missed",
-            Self::WriteLost => "write-lost",
-            Self::CommitLost => "commit-lost",
+            Self::VersionLost => "version-lost",
             Self::RollbackKept => "rollback-kept",
             Self::AppliedTwice => "applied-twice",
             Self::FailedWithoutCause => "failed-without-cause",
@@ -89,9 +86,8 @@ impl Deed {
             }
             Self::OwnWriteUnseen => "did not see what its own transaction had written to {row}",
             Self::RowMissed => "missed {row}, which matches in every version that it could see",
-            Self::WriteLost => "was answered, but what it wrote to {row} is not there",
-            Self::CommitLost => "was committed, but what was written to {row} is not there",
-            Self::RollbackKept => "rolled back, but what was written to {row} is still there",
+            Self::VersionLost => "succeeded, but what was written to {row} is not there",
+            Self::RollbackKept => "took back what was written to {row}, but it is still there",
             Self::AppliedTwice => "was applied twice",
             Self::FailedWithoutCause => "failed, and nothing that it could see gives a reason",
             Self::NoOrder => {
@@ -171,8 +167,8 @@ pub enum Part {
     Action,
     /// A foreign key.
     ForeignKey,
-    /// A unique or primary key that a written row collides with.
-    Key,
+    /// A constraint that a written row breaks.
+    Constraint,
     /// A clause that says what to do if the key is taken.
     Conflict,
     /// A query inside the statement.
@@ -185,7 +181,7 @@ impl Part {
         match self {
             Self::Action => "action",
             Self::ForeignKey => "foreign-key",
-            Self::Key => "key",
+            Self::Constraint => "constraint",
             Self::Conflict => "conflict-clause",
             Self::Subquery => "subquery",
         }
@@ -195,7 +191,7 @@ impl Part {
         match self {
             Self::Action => "an action of a foreign key takes part",
             Self::ForeignKey => "a foreign key takes part",
-            Self::Key => "a key that is taken takes part",
+            Self::Constraint => "a constraint takes part",
             Self::Conflict => "a clause for keys that are taken takes part",
             Self::Subquery => "a query inside the statement takes part",
         }
@@ -241,14 +237,20 @@ impl Cause {
 
     /// The name: two cases with one cause have the same, two causes have two.
     pub fn name(&self) -> String {
-        let mut name = self.deed.name().to_owned();
-        // Which key moved, and by which path the row was looked for, decide only about rows that are missed.
-        if self.deed == Deed::RowMissed && self.meanwhile != Meanwhile::Nothing {
-            name = format!("{name}-{}", self.meanwhile.name());
-        }
         match self.part {
-            Some(part) => format!("{name}-{}", part.name()),
-            None => name,
+            // That a row breaks a constraint is how a mistake shows, not what it is.
+            Some(Part::Constraint) | None => self.kind(),
+            Some(part) => format!("{}-{}", self.kind(), part.name()),
+        }
+    }
+
+    /// The name without what takes part: a smaller case may do without it.
+    pub fn kind(&self) -> String {
+        // Which key moved decides only about rows that are missed.
+        match (self.deed, self.meanwhile) {
+            (Deed::RowMissed, Meanwhile::Nothing) => self.deed.name().to_owned(),
+            (Deed::RowMissed, moved) => format!("{}-{}", self.deed.name(), moved.name()),
+            (deed, _) => deed.name().to_owned(),
         }
     }
 }

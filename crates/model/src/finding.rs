@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Case, Covers, Disagreement, Judgement, Run, Signature, Stance, disagreements};
+use crate::{Case, Cause, Covers, Disagreement, Judgement, Run, Signature, Stance, disagreements};
 
 /// A confirmed violation in its smallest form, self-contained: it can be shown and replayed without the generator that
 /// made it.
@@ -28,8 +28,15 @@ pub struct Finding {
     /// fingerprint is apart from the oracle.
     #[serde(default)]
     pub alike: Vec<String>,
+    /// What went wrong; the fingerprint is made of its name. Null for documented exceptions, and in files of earlier
+    /// releases.
+    #[serde(default)]
+    pub cause: Option<Cause>,
     /// The name of the known issue that it is, if it is one.
     pub known: Option<String>,
+    /// Whether that issue was found by Anchorite and is in no tracker: then it is shown as if it was new.
+    #[serde(default)]
+    pub unreported: bool,
     /// Where the case came from.
     pub origin: Origin,
     /// The case as it was found.

@@ -120,11 +120,23 @@ pub struct FindingLine {
     pub statements: u64,
     /// How many cases showed it.
     pub hits: u64,
+    /// Where they did, by the numbers of the campaign's places: each target at each of its levels.
+    #[serde(default)]
+    pub places: Vec<usize>,
+    /// The same in words, if there are several (`read committed`, or with the target where there are several).
+    #[serde(default)]
+    pub seen_at: Vec<String>,
     /// The oracles that see it, the one of the signature first; empty where an earlier release wrote it down.
     #[serde(default)]
     pub witnesses: Vec<String>,
     /// The known issue that it is, if it is one.
     pub known: Option<String>,
+    /// Whether that issue was found by Anchorite and is in no tracker: then it is shown as if it was new.
+    #[serde(default)]
+    pub unreported: bool,
+    /// What went wrong, in a sentence; empty if an earlier release wrote the finding, and for documented exceptions.
+    #[serde(default)]
+    pub cause: String,
     /// Its report, or the reduced case if no folder was requested; relative to the working folder.
     pub file: String,
 }
@@ -159,10 +171,17 @@ impl VerdictCounts {
     }
 }
 
+impl FindingLine {
+    /// Whether it is shown as a finding: it is in no tracker that we know of.
+    pub const fn is_shown(&self) -> bool {
+        self.known.is_none() || self.unreported
+    }
+}
+
 impl HuntSummary {
-    /// Findings that are no known issues.
+    /// Findings that are no known issues, or that only we know.
     pub fn new_findings(&self) -> impl Iterator<Item = &FindingLine> {
-        self.findings.iter().filter(|finding| finding.known.is_none())
+        self.findings.iter().filter(|finding| finding.is_shown())
     }
 
     /// How many of them are of this rank.
@@ -170,10 +189,10 @@ impl HuntSummary {
         self.new_findings().filter(|finding| finding.signature.rank == rank).count() as u64
     }
 
-    /// The known issues that occurred, each once, with the number of times.
+    /// The known issues that occurred and are in a tracker, each once, with the number of times.
     pub fn known_issues(&self) -> BTreeMap<&str, u64> {
         let mut hits = BTreeMap::new();
-        for line in &self.findings {
+        for line in self.findings.iter().filter(|line| !line.is_shown()) {
             if let Some(name) = &line.known {
                 *hits.entry(name.as_str()).or_default() += line.hits;
             }

@@ -1,4 +1,4 @@
-//! From a case that shows something to the smallest one that still does, and its fingerprint.
+//! From a case that shows something to the smallest one that still does.
 //!
 //! Nothing here runs anything: the reducer *asks* ("does this case still show the same finding?") and the caller
 //! answers by running the case. So it works for every oracle, and can be tested without a server.
@@ -7,19 +7,18 @@
 //!   literals, schedule and names.
 //! * [`confirm`]: how many times something must recur.
 //! * [`contrasts`]: the nearest variants, of which those that do not show it are reported.
-//! * [`Shape`]: what the reduced case looks like without everything accidental; its hash is the fingerprint.
-//! * [`known`]: issues that are already on record.
+//! * [`known`]: issues that are already on record; [`Edit`]: what has to be taken away for one of them to vanish.
 
 pub mod confirm;
 pub mod contrast;
 mod draft;
-mod fingerprint;
+mod edit;
 pub mod known;
 mod passes;
 mod search;
 
 pub use confirm::{Confirmation, Repetitions};
 pub use contrast::{Variant, contrasts};
-pub use fingerprint::{Shape, cause, fingerprint};
+pub use edit::Edit;
 pub use passes::reduce;
 pub use search::{Budget, Reduced};

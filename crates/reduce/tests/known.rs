@@ -34,15 +34,19 @@ fn an_entry_that_no_longer_shows_is_gone() {
 #[test]
 fn mistakes_are_told_with_their_line() {
     let good = "name = \"X\"\ntitle = \"x\"\nurl = \"https://example.org/x\"\nstatus = \"open\"\n\
-                case = \"x.case\"\nshapes = [\"*\"]\n[[affected]]\nproduct = \"mysql\"\n";
+                tracker = \"X-1\"\ncase = \"x.case\"\ncauses = [\"no-order\"]\n\
+                vanishes = [\"key-not-moved\"]\n[[affected]]\nproduct = \"mysql\"\nsince = \"8.0\"\n";
     let parse =
         |text: &str| KnownIssue::parse("x.toml", text, &mut |_| Ok("/* a */ SELECT 1;".to_owned()));
     assert!(parse(good).is_ok());
     let table = [
         ("\"open\"", "\"perhaps\"", "x.toml:4: unknown status 'perhaps'"),
-        ("\"mysql\"", "\"oracle\"", "x.toml:8: unknown product 'oracle'"),
+        ("tracker = \"X-1\"\n", "", "x.toml:4: expected tracker"),
+        ("\"key-not-moved\"", "\"luck\"", "x.toml:8: unknown edit 'luck'"),
+        ("since = \"8.0\"\n", "", "x.toml:9: missing field `since`"),
+        ("\"mysql\"", "\"oracle\"", "x.toml:10: unknown product 'oracle'"),
         ("https://example.org/x", "somewhere", "x.toml:3: expected https://"),
-        ("shapes = [\"*\"]\n", "", "x.toml:1: expected fingerprints"),
+        ("[\"no-order\"]", "[]", "x.toml:1: expected causes"),
         ("title", "headline", "x.toml:2: unknown field `headline`"),
     ];
     for (from, to, message) in table {

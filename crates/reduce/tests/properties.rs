@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use anchorite_model::{Case, Product, Statement, StatementKind, Step};
-use anchorite_reduce::{Budget, Shape, contrasts, reduce};
+use anchorite_reduce::{Budget, contrasts, reduce};
 use proptest::prelude::*;
 
 const STATEMENTS: [&str; 16] = [
@@ -101,10 +101,8 @@ proptest! {
     }
 
     #[test]
-    fn shapes_and_contrasts_exist_for_everything(case in cases()) {
+    fn contrasts_of_everything_can_be_read(case in cases()) {
         for product in Product::all() {
-            let shape = Shape::of_case(&case, product, true).to_string();
-            prop_assert!(!shape.is_empty());
             for variant in contrasts(&case, product, &[], None) {
                 let text = variant.case.to_text();
                 prop_assert!(Case::parse("variant", &text).is_ok(), "{}", text);

@@ -5,6 +5,7 @@
 //! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`created`], [`locking`] and
 //!   [`side_effects`].
 //! * [`ParsedStatement`]: a statement with its tree, where the tree can be trusted.
+//! * [`access_path`]: by which index a statement finds its rows.
 //! * [`followed`]: statements whose effect on rows can be computed, with their conditions as a [`formula`].
 //! * [`schema`]: the tables that a set-up creates, with their keys.
 //! * [`syntax`]: small questions to trees, and small changes of them.
@@ -14,6 +15,7 @@
 //! compares or drops them is compiled again wherever it is generic or inlined. So this crate offers plain functions,
 //! which are compiled once; the other crates stay small.
 
+mod access;
 pub mod created;
 mod definition;
 pub mod followed;
@@ -29,6 +31,7 @@ pub mod tokens;
 pub mod walk;
 mod write_shape;
 
+pub use access::access_path;
 pub use definition::Definition;
 pub use locking::{locked_table, without_locking_clause};
 pub use parse::parse;

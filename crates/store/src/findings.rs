@@ -1,6 +1,6 @@
 //! Findings on disk: one folder each, complete in itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,8 @@ struct Listed {
     finding: Finding,
     folder: PathBuf,
     hits: u64,
+    /// Where it was hit, by the numbers of the places in the campaign.
+    places: BTreeSet<usize>,
 }
 
 /// The findings of a folder, by fingerprint.
@@ -97,10 +99,16 @@ impl Findings {
         Ok(Filed { fingerprint, is_new: true, new_witnesses: Vec::new() })
     }
 
-    /// Counts a hit.
-    pub(crate) fn hit(&mut self, fingerprint: &str) {
+    /// Their names.
+    pub(crate) fn fingerprints(&self) -> Vec<String> {
+        self.listed.keys().cloned().collect()
+    }
+
+    /// Counts a hit, at a place of the campaign.
+    pub(crate) fn hit(&mut self, fingerprint: &str, place: usize) {
         if let Some(listed) = self.listed.get_mut(fingerprint) {
             listed.hits += 1;
+            listed.places.insert(place);
         }
     }
 
@@ -112,7 +120,7 @@ impl Findings {
     }
 
     fn list(&mut self, finding: Finding, folder: PathBuf) {
-        let listed = Listed { folder, hits: 0, finding };
+        let listed = Listed { folder, hits: 0, places: BTreeSet::new(), finding };
         self.listed.insert(listed.finding.fingerprint.clone(), listed);
     }
 }
@@ -125,10 +133,14 @@ impl Listed {
             title: finding.title.clone(),
             signature: finding.signature.clone(),
             known: finding.known.clone(),
+            unreported: finding.unreported,
+            cause: finding.cause.as_ref().map(ToString::to_string).unwrap_or_default(),
             target: finding.run.target.clone(),
             level: finding.run.level,
             statements: finding.run.case.steps.len() as u64,
             hits: self.hits,
+            places: self.places.iter().copied().collect(),
+            seen_at: Vec::new(),
             witnesses: finding.seen_by().into_iter().map(str::to_owned).collect(),
             file: self.folder.join(REDUCED).display().to_string(),
         }

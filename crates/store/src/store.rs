@@ -123,7 +123,7 @@ impl Store {
                 // A crash proves nothing about a suspect that was being examined at the time.
                 Conclusion::Crash(fingerprint) => {
                     crashes += 1;
-                    findings.hit(fingerprint);
+                    findings.hit(fingerprint, spot.place);
                     continue;
                 }
                 Conclusion::Stopped | Conclusion::Lost => {
@@ -133,7 +133,7 @@ impl Store {
                 }
                 Conclusion::Confirmed(_) | Conclusion::Flaky | Conclusion::Counted => {
                     let hit = settled.note(spot, oracle, conclusion);
-                    hit.iter().for_each(|fingerprint| findings.hit(fingerprint));
+                    hit.iter().for_each(|fingerprint| findings.hit(fingerprint, spot.place));
                 }
             }
         }
@@ -299,7 +299,7 @@ impl Store {
         self.stops += u64::from(crash.stopped);
         self.crashes += u64::from(!crash.stopped);
         if let Some(finding) = finding {
-            self.findings.hit(&finding.fingerprint);
+            self.findings.hit(&finding.fingerprint, running.spot.place);
         }
         Ok(is_new)
     }
@@ -315,6 +315,11 @@ impl Store {
     /// The findings so far, with their hits; those that more oracles see come first.
     pub fn findings(&self) -> Vec<FindingLine> {
         self.findings.listed()
+    }
+
+    /// The fingerprints of the findings so far.
+    pub fn fingerprints(&self) -> Vec<String> {
+        self.findings.fingerprints()
     }
 
     /// How many suspects had this outcome.
@@ -353,7 +358,7 @@ impl Store {
         let outcome = Outcome { spot, oracle: Some(oracle), conclusion };
         self.open()?.outcomes.append(&outcome)?;
         let hit = self.settled.note(spot, outcome.oracle, outcome.conclusion);
-        hit.iter().for_each(|fingerprint| self.findings.hit(fingerprint));
+        hit.iter().for_each(|fingerprint| self.findings.hit(fingerprint, spot.place));
         suspect.remove(&self.folder.suspects())?;
         self.suspects.remove(&suspect.key());
         Ok(())

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anchorite_drivers::{Target, TargetError};
 use anchorite_model::{Case, Origin, Pair};
-use anchorite_reduce::Shape;
 use anchorite_report::finding::pages;
 use anchorite_stage::{FreshTables, RunOptions, StageError};
 use anchorite_store::{Filed, Spot, Store, Suspect};
@@ -18,7 +17,7 @@ use super::worker_state::{Noted, WorkerState};
 use super::{Campaign, Stop, VERSION};
 use crate::Examiner;
 use crate::alert::Alert;
-use crate::finding::{Investigation, investigate};
+use crate::finding::{Investigation, Recorded, investigate};
 use crate::sequence::{BEFORE_MAX, Retrace, WithKeptTables, Work};
 use crate::supervisor::lock;
 
@@ -138,14 +137,17 @@ impl Campaign<'_> {
             let mut kept = Alert { runner: &mut kept, target: name, in_doubt };
             work(&mut Noted { runner: &mut kept, worker_state })
         };
-        let (effort, known) = (&self.options.effort, &self.options.known);
+        let effort = &self.options.effort;
+        let found = lock(&self.store).fingerprints();
+        let recorded = Recorded { known: &self.options.known, found: &found };
         let mut fast = Arenas::new(target, second, &options)?;
         let mut fast = fast.pair();
         let mut fast = Alert { runner: &mut fast, target: name, in_doubt };
         let mut fast = Noted { runner: &mut fast, worker_state };
         let investigation =
-            investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, known)?;
-        let retraced = match investigation {
+            investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, recorded)?;
+        let retraced = match &investigation {
+            Investigation::Again(fingerprint) => Some(Looked::Hit(fingerprint.clone())),
             Investigation::NotShownAgain { .. } => {
                 self.retrace(&examiner, suspect, &suspected, kept)?
             }
@@ -180,9 +182,8 @@ impl Campaign<'_> {
         }
         let Some(finding) = retrace.finding(before, kept)? else { return Ok(None) };
         lock(&self.sequences).insert(kind, finding.fingerprint.clone());
-        let (shape, questions) = (Shape::of(&finding.run, true), 0);
         let finding = Box::new(finding);
-        let confirmed = Investigation::Confirmed { finding, shape, questions, complete: true };
+        let confirmed = Investigation::Confirmed { finding, questions: 0, complete: true };
         Ok(Some(Looked::Settled(Box::new(confirmed))))
     }
 
@@ -204,6 +205,7 @@ impl Campaign<'_> {
                 }
                 filed.map(|filed| filed.is_new)
             }
+            Investigation::Again(fingerprint) => store.hit(suspect, &fingerprint).map(|()| false),
             Investigation::Flaky(_) | Investigation::NotShownAgain { .. } => {
                 store.flaky(suspect).map(|()| false)
             }

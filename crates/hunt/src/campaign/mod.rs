@@ -41,8 +41,8 @@ use anchorite_store::{
 
 use self::queue::Queue;
 use self::worker_state::WorkerState;
-use crate::finding::Effort;
 use crate::plan::Plan;
+use crate::question::Effort;
 use crate::supervisor::{Gone, Supervisor, lock};
 use crate::tally::Tally;
 
@@ -199,7 +199,7 @@ pub fn hunt(
         })
         .collect();
     let campaign = Campaign::new(hunt_targets, places, options, store, &past.progress, audience);
-    past.suspects.into_iter().for_each(|suspect| campaign.queue.put(suspect, None));
+    past.suspects.into_iter().for_each(|suspect| campaign.queue.put(suspect));
     campaign.run();
     campaign.end()
 }
@@ -289,7 +289,7 @@ impl<'a> Campaign<'a> {
             flaky: store.count(|conclusion| *conclusion == Conclusion::Flaky),
             waiting: store.suspects(),
             confirmed: store.count(|conclusion| matches!(conclusion, Conclusion::Confirmed(_))),
-            findings: store.findings(),
+            findings: self.with_places(store.findings()),
             servers_lost: store.crashes(),
             servers_stopped: store.stops(),
             barren_kinds: self.queue.barren_kinds(),
@@ -299,6 +299,21 @@ impl<'a> Campaign<'a> {
         drop(store);
         lock(&self.tally).fill(&mut summary);
         summary
+    }
+
+    /// Adds in words where each finding was seen, if that was at several places.
+    fn with_places(&self, mut findings: Vec<FindingLine>) -> Vec<FindingLine> {
+        for line in findings.iter_mut().filter(|line| line.places.len() > 1) {
+            let told = line.places.iter().filter_map(|place| {
+                let Place { hunt_target, level, .. } = *self.places.get(*place)?;
+                let level = level.map_or("default level", Level::name);
+                let on = &self.hunt_targets[hunt_target].on;
+                let several = self.hunt_targets.len() > 1;
+                Some(if several { format!("{on} {level}") } else { level.to_owned() })
+            });
+            line.seen_at = told.collect();
+        }
+        findings
     }
 
     fn end(self) -> Ended {

@@ -1,8 +1,7 @@
 //! Suspects waiting for the investigator.
 //!
 //! Idea: kinds that have been examined least come first. Otherwise a bug that shows in every tenth case would keep the
-//! investigator busy for the whole campaign, and a rarer one would never be reached. Suspects that look like a known
-//! issue before they are reduced are a separate kind, so that they alternate with the others. A kind whose last
+//! investigator busy for the whole campaign, and a rarer one would never be reached. A kind whose last
 //! [`FRUITLESS_MAX`] suspects gave no new fingerprint is only counted from then on: there is nothing more to learn
 //! from it.
 //!
@@ -21,8 +20,8 @@ use crate::supervisor::lock;
 /// More suspects of one kind than this are not kept: they are counted as violations.
 pub(super) const WAITING_MAX: usize = 100;
 
-/// Place, signature, and the known issue that it looks like.
-pub(super) type Kind = (usize, Signature, Option<String>);
+/// Place and signature.
+pub(super) type Kind = (usize, Signature);
 
 #[derive(Debug, Default)]
 struct State {
@@ -44,16 +43,9 @@ pub(super) struct Queue {
 
 impl Queue {
     /// Whether there is room for one more of this kind.
-    pub(super) fn has_room(
-        &self,
-        place: usize,
-        signature: &Signature,
-        looks_like: Option<&str>,
-    ) -> bool {
+    pub(super) fn has_room(&self, place: usize, signature: &Signature) -> bool {
         let state = lock(&self.state);
-        let is_alike = |(at, what, like): &Kind| {
-            *at == place && what == signature && like.as_deref() == looks_like
-        };
+        let is_alike = |(at, what): &Kind| *at == place && what == signature;
         let is_fruitless =
             state.fruitless.iter().any(|(kind, n)| is_alike(kind) && *n >= FRUITLESS_MAX);
         !is_fruitless
@@ -77,8 +69,8 @@ impl Queue {
         lock(&self.state).fruitless.values().filter(|count| **count >= FRUITLESS_MAX).count() as u64
     }
 
-    pub(super) fn put(&self, suspect: Suspect, looks_like: Option<String>) {
-        let kind = (suspect.spot.place, suspect.signature.clone(), looks_like);
+    pub(super) fn put(&self, suspect: Suspect) {
+        let kind = (suspect.spot.place, suspect.signature.clone());
         lock(&self.state).waiting.push((kind, suspect));
         self.changed.notify_all();
     }
@@ -148,17 +140,16 @@ mod tests {
     fn kinds_take_turns() {
         let queue = Queue::default();
         for number in 0..3 {
-            queue.put(suspect(0, number, "often"), None);
+            queue.put(suspect(0, number, "often"));
         }
-        queue.put(suspect(0, 3, "rare"), None);
-        queue.put(suspect(1, 4, "often"), None);
-        queue.put(suspect(0, 5, "often"), Some("KNOWN".to_owned()));
+        queue.put(suspect(0, 3, "rare"));
+        queue.put(suspect(1, 4, "often"));
         queue.close();
         let mut numbers = Vec::new();
         while let Taken::Suspect(_, suspect) = queue.take(Duration::ZERO) {
             numbers.push(suspect.spot.number);
         }
-        assert_eq!(numbers, [0, 3, 4, 5, 1, 2]);
+        assert_eq!(numbers, [0, 3, 4, 1, 2]);
     }
 
     #[test]
@@ -166,35 +157,32 @@ mod tests {
         let queue = Queue::default();
         for number in 0..WAITING_MAX as u64 {
             let suspect = suspect(0, number, "often");
-            assert!(queue.has_room(0, &suspect.signature, None));
-            queue.put(suspect, None);
+            assert!(queue.has_room(0, &suspect.signature));
+            queue.put(suspect);
         }
         let one_more = suspect(0, 1000, "often");
-        assert!(!queue.has_room(0, &one_more.signature, None));
-        assert!(queue.has_room(1, &one_more.signature, None));
-        assert!(queue.has_room(0, &one_more.signature, Some("KNOWN")));
+        assert!(!queue.has_room(0, &one_more.signature));
+        assert!(queue.has_room(1, &one_more.signature));
     }
 
     #[test]
     fn a_kind_that_brings_nothing_new_is_only_counted() {
         let queue = Queue::default();
         let often = suspect(0, 0, "often");
-        let kind = (0, often.signature.clone(), None);
+        let kind = (0, often.signature.clone());
         for (round, last) in [(1, FRUITLESS_MAX - 1), (2, FRUITLESS_MAX)] {
             assert!(queue.settled(&kind, true).is_empty(), "a new name begins the count anew");
             for _ in 1..last {
                 assert!(queue.settled(&kind, false).is_empty());
             }
-            assert!(queue.has_room(0, &often.signature, None), "round {round}");
+            assert!(queue.has_room(0, &often.signature), "round {round}");
         }
-        queue.put(suspect(0, 1, "often"), None);
-        queue.put(suspect(0, 2, "rare"), None);
-        queue.put(suspect(0, 3, "often"), Some("KNOWN".to_owned()));
+        queue.put(suspect(0, 1, "often"));
+        queue.put(suspect(0, 2, "rare"));
         let numbers = |left: Vec<Suspect>| left.iter().map(|s| s.spot.number).collect::<Vec<_>>();
         assert_eq!(numbers(queue.settled(&kind, false)), [1]);
-        assert!(!queue.has_room(0, &often.signature, None));
-        assert!(queue.has_room(1, &often.signature, None), "other places are other kinds");
-        assert!(queue.has_room(0, &often.signature, Some("KNOWN")));
+        assert!(!queue.has_room(0, &often.signature));
+        assert!(queue.has_room(1, &often.signature), "other places are other kinds");
         assert_eq!(queue.barren_kinds(), 1);
     }
 }

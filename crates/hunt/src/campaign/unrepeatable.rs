@@ -38,6 +38,10 @@ impl Campaign<'_> {
             statements: 0,
             hits: violated,
             known: None,
+            unreported: false,
+            cause: String::new(),
+            places: Vec::new(),
+            seen_at: Vec::new(),
             file: store.flaky_folder().display().to_string(),
         })
     }

@@ -17,7 +17,6 @@ use super::attempt::{Attempt, sort};
 use super::loss::Next;
 use super::worker_state::WorkerState;
 use super::{Campaign, HuntTarget, Place, Stop};
-use crate::naming::looks_like;
 use crate::plan::Unit;
 use crate::supervisor::lock;
 use crate::tally::Tally;
@@ -182,8 +181,7 @@ impl Campaign<'_> {
             if store.knows(spot, &signature.oracle) {
                 continue;
             }
-            let looks_like = looks_like(&tried.run, signature, &self.options.known);
-            if !self.queue.has_room(spot.place, signature, looks_like.as_deref()) {
+            if !self.queue.has_room(spot.place, signature) {
                 self.uninvestigated.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 continue;
             }
@@ -192,7 +190,7 @@ impl Campaign<'_> {
             let suspect = Suspect::new(at, self.seed, signature, case, seen(tried));
             let suspect = Suspect { since: Some(since), ..suspect };
             store.suspect(&suspect).map_err(Stop::Store)?;
-            self.queue.put(suspect, looks_like);
+            self.queue.put(suspect);
         }
         Ok(())
     }

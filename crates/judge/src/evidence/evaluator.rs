@@ -130,6 +130,13 @@ impl<'r> Evaluator<'r> {
         }
     }
 
+    /// The case that runs a statement on these contents.
+    pub fn case_on(&self, session: SessionIndex, sql: &str, contents: &Contents) -> Case {
+        let mut statements = self.filling(contents);
+        statements.push(sql.to_owned());
+        self.case(session, statements)
+    }
+
     /// Finds out, in as few round trips as possible, what the statement does to each of these contents: what is asked
     /// afterwards is known then.
     pub fn find_out(

@@ -9,7 +9,7 @@
 //! read back as they are stored. Blind spot: constraints that the fresh tables do not check either.
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{ErrorClass, Judgement, Outcome, Run, Value, Verdict};
+use anchorite_model::{Deed, ErrorClass, Judgement, Outcome, Run, Value, Verdict};
 use anchorite_sql::Definition;
 
 use super::{Needs, Oracle, Unjudged};
@@ -35,6 +35,10 @@ impl Oracle for Constraint {
 
     fn needs(&self) -> Needs {
         Needs::Writes
+    }
+
+    fn deed(&self) -> Option<Deed> {
+        Some(Deed::ConstraintBroken)
     }
 
     fn judge(

@@ -9,7 +9,7 @@
 //! Source: the vendors' lists of errors, in the products' descriptors. Assumption: the files were not damaged from
 //! outside; a campaign's tables are new. Blind spot: damage that the server does not notice itself.
 
-use anchorite_model::{Event, Judgement, Outcome, Product, Verdict};
+use anchorite_model::{Deed, Event, Judgement, Outcome, Product, Verdict};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
@@ -34,6 +34,10 @@ impl Oracle for Damage {
 
     fn needs(&self) -> Needs {
         Needs::Nothing
+    }
+
+    fn deed(&self) -> Option<Deed> {
+        Some(Deed::DataDamaged)
     }
 
     fn judge(

@@ -10,7 +10,7 @@
 //! queries over several tables or without all columns; locks of writes; gaps.
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Judgement, Run, Value, Verdict};
+use anchorite_model::{Deed, Judgement, Run, Value, Verdict};
 use anchorite_sql::{locked_table, write_shape};
 
 use super::{Needs, Oracle, Unjudged};
@@ -37,6 +37,10 @@ impl Oracle for Lock {
 
     fn needs(&self) -> Needs {
         Needs::Writes
+    }
+
+    fn deed(&self) -> Option<Deed> {
+        Some(Deed::DidNotWait)
     }
 
     fn judge(

@@ -17,7 +17,7 @@ use std::fmt;
 
 use anchorite_claims::Claims;
 use anchorite_model::nearest::did_you_mean;
-use anchorite_model::{Case, Covers, Judgement, Level, Run, RunError, TargetInfo, Verdict};
+use anchorite_model::{Case, Covers, Deed, Judgement, Level, Run, RunError, TargetInfo, Verdict};
 
 use crate::evidence::Evidence;
 pub use crate::evidence::{Needs, Unjudged};
@@ -65,6 +65,12 @@ pub trait Oracle: Send + Sync {
         evidence: &Evidence<'_>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged>;
+
+    /// What its violations are, if it looks at one specific thing; `None`: the run is followed for the cause
+    /// ([`crate::cause`]).
+    fn deed(&self) -> Option<Deed> {
+        None
+    }
 
     /// The planted faults that it declares to find.
     fn sees(&self) -> &'static [Sees] {

@@ -6,7 +6,7 @@
 //! Assumption: the refused INSERT left no trace. Blind spot: INSERTs after other writes of their transaction, those
 //! that read what they insert, and optimistic transactions, which find out about a key at their COMMIT.
 
-use anchorite_model::{Judgement, Verdict};
+use anchorite_model::{Deed, Judgement, Verdict};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
@@ -30,6 +30,10 @@ impl Oracle for RefusedKey {
 
     fn needs(&self) -> Needs {
         Needs::Writes
+    }
+
+    fn deed(&self) -> Option<Deed> {
+        Some(Deed::FailedWithoutCause)
     }
 
     fn judge(

@@ -86,15 +86,11 @@ struct FileText {
     title: String,
     url: Spanned<String>,
     status: Spanned<String>,
+    tracker: Option<String>,
     #[serde(default)]
     levels: Vec<Spanned<String>>,
-    oracle: Option<String>,
-    #[serde(default)]
-    anomalies: Vec<String>,
-    #[serde(default)]
-    fingerprints: Vec<String>,
-    #[serde(default)]
-    shapes: Vec<String>,
+    causes: Vec<String>,
+    vanishes: Vec<Spanned<String>>,
     case: Spanned<String>,
     affected: Vec<AffectedText>,
 }
@@ -103,7 +99,7 @@ struct FileText {
 #[serde(deny_unknown_fields)]
 struct AffectedText {
     product: Spanned<String>,
-    since: Option<Spanned<String>>,
+    since: Spanned<String>,
     before: Option<Spanned<String>>,
 }
 
@@ -119,10 +115,16 @@ impl KnownIssue {
             source.error(error.span().unwrap_or(0..0), error.message().to_owned())
         })?;
         let start = parsed.name.span();
-        if parsed.fingerprints.is_empty() && parsed.shapes.is_empty() {
-            return Err(
-                source.error(start, "expected fingerprints = [...] or shapes = [...]".into())
-            );
+        for (list, name) in [(parsed.causes.len(), "causes"), (parsed.vanishes.len(), "vanishes")] {
+            if list == 0 {
+                return Err(source.error(start, format!("expected {name} = [\"...\"]")));
+            }
+        }
+        let status = source.status(&parsed.status)?;
+        if parsed.tracker.is_none() && matches!(status, Status::Open | Status::Fixed) {
+            let reason =
+                format!("expected tracker = \"...\", since the issue is {}", status.name());
+            return Err(source.error(parsed.status.span(), reason));
         }
         if parsed.affected.is_empty() {
             return Err(source.error(start, "expected at least one [[affected]]".into()));
@@ -134,7 +136,7 @@ impl KnownIssue {
         let affected = parsed.affected.iter().map(|affected| {
             Ok(Affected {
                 product: source.read::<Product>(&affected.product)?,
-                since: affected.since.as_ref().map(|since| source.read(since)).transpose()?,
+                since: source.read(&affected.since)?,
                 before: affected.before.as_ref().map(|before| source.read(before)).transpose()?,
             })
         });
@@ -142,15 +144,18 @@ impl KnownIssue {
         Ok(Self {
             affected: affected.collect::<Result<_, _>>()?,
             levels: levels.collect::<Result<_, _>>()?,
-            status: source.status(&parsed.status)?,
+            status,
+            vanishes: parsed
+                .vanishes
+                .iter()
+                .map(|edit| source.read(edit))
+                .collect::<Result<_, _>>()?,
             case: source.case(&parsed.case, case)?,
             name: parsed.name.into_inner(),
             title: parsed.title,
             url: parsed.url.into_inner(),
-            oracle: parsed.oracle,
-            anomalies: parsed.anomalies,
-            fingerprints: parsed.fingerprints,
-            shapes: parsed.shapes,
+            tracker: parsed.tracker,
+            causes: parsed.causes,
         })
     }
 
@@ -190,12 +195,11 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn status(self, text: &Spanned<String>) -> Result<Status, KnownError> {
-        let all = [Status::Open, Status::Fixed, Status::Intended];
+        let all = [Status::Open, Status::Fixed, Status::Intended, Status::Unreported];
         let found = all.into_iter().find(|status| status.name() == text.get_ref());
         found.ok_or_else(|| {
-            let reason =
-                format!("unknown status '{}': expected open, fixed or intended", text.get_ref());
-            self.error(text.span(), reason)
+            let expected = "expected open, fixed, intended or unreported";
+            self.error(text.span(), format!("unknown status '{}': {expected}", text.get_ref()))
         })
     }
 

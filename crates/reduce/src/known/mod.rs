@@ -1,22 +1,24 @@
 //! Issues that are already on record: a hit on one of them is counted, not shown.
 //!
-//! Idea: a file per issue under `known/`, reviewed like code: where it is tracked, which servers and levels have
-//! it, what it looks like, and a case that shows it. A finding is a known issue when target, level and signature
-//! fit, and its fingerprint or its shape is listed. The case is for the other direction: an entry whose case no
-//! longer shows anything is out of date, and is reported ([`KnownIssue::presence`]).
+//! Idea: a file per issue under `known/`, reviewed like code: where it is tracked, which versions and levels have
+//! it, its cause, the edits that make it vanish, and a case that shows it. A finding is a known issue when target, level
+//! and cause fit, and when it does not show any more after each of the edits ([`Edit`]), which is tried on every hit.
+//! The case is for the other direction: an entry whose case no longer shows anything is out of date, and is reported
+//! ([`KnownIssue::presence`]).
 //!
-//! Assumption: two causes differ in shape. Blind spot: a new bug that looks exactly like a known one is taken for
-//! it; so entries should be narrow, and a hunt can do without them.
+//! An issue that we found and that no tracker has (`unreported`) is named, but never swallowed.
+//!
+//! Assumption: two causes differ in their names or in what makes them vanish. Blind spot: a new bug that has the cause
+//! of a known one and vanishes with the same edits is taken for it.
 
 mod file;
 
 use std::sync::OnceLock;
 
 use anchorite_claims::Version;
-use anchorite_model::{Case, Level, Product, Signature, TargetInfo};
+use anchorite_model::{Case, Level, Product, TargetInfo};
 
-use crate::Shape;
-use crate::fingerprint::has_changed_hands;
+use crate::Edit;
 pub use file::KnownError;
 
 /// A range of versions of a product.
@@ -24,8 +26,8 @@ pub use file::KnownError;
 pub struct Affected {
     /// The product.
     pub product: Product,
-    /// From this version on; `None` = from the beginning.
-    pub since: Option<Version>,
+    /// From this version on: the first one that is known to have it.
+    pub since: Version,
     /// Before this version; `None` = until today.
     pub before: Option<Version>,
 }
@@ -39,6 +41,8 @@ pub enum Status {
     Fixed,
     /// The vendor documents it, or does not mean to change it.
     Intended,
+    /// Found by Anchorite, and in no tracker: it is always shown.
+    Unreported,
 }
 
 impl Status {
@@ -48,6 +52,7 @@ impl Status {
             Self::Open => "open",
             Self::Fixed => "fixed",
             Self::Intended => "intended",
+            Self::Unreported => "unreported",
         }
     }
 }
@@ -59,39 +64,22 @@ pub struct KnownIssue {
     pub name: String,
     /// One sentence.
     pub title: String,
-    /// Where it is tracked.
+    /// Where it is tracked; of one that is not, the page whose promise it breaks.
     pub url: String,
+    /// Its number there; `None` if it is in no tracker.
+    pub tracker: Option<String>,
     /// What the vendor says.
     pub status: Status,
     /// Who has it.
     pub affected: Vec<Affected>,
     /// At which levels; empty = all.
     pub levels: Vec<Level>,
-    /// Which oracle finds it; `None` = any.
-    pub oracle: Option<String>,
-    /// As which anomalies or exceptions; empty = any.
-    pub anomalies: Vec<String>,
-    /// The fingerprints that are it.
-    pub fingerprints: Vec<String>,
-    /// Shapes that are it; `*` stands for any text.
-    pub shapes: Vec<String>,
+    /// The names of causes that are it.
+    pub causes: Vec<String>,
+    /// The edits after each of which it does not show any more.
+    pub vanishes: Vec<Edit>,
     /// A case that shows it.
     pub case: Case,
-}
-
-/// A finding, as far as it matters here.
-#[derive(Debug, Clone, Copy)]
-pub struct Sighting<'a> {
-    /// Where it was seen.
-    pub target: &'a TargetInfo,
-    /// At which level; `None` = unknown.
-    pub level: Option<Level>,
-    /// What was found by whom.
-    pub signature: &'a Signature,
-    /// Its name.
-    pub fingerprint: &'a str,
-    /// Its shape.
-    pub shape: &'a Shape,
 }
 
 /// Whether an entry is still true.
@@ -111,7 +99,7 @@ impl KnownIssue {
         let version = Version::of(target);
         let product = self.affected.iter().any(|affected| {
             affected.product == target.product
-                && affected.since.as_ref().is_none_or(|since| version >= *since)
+                && version >= affected.since
                 && affected.before.as_ref().is_none_or(|before| version < *before)
         });
         let level_fits =
@@ -119,19 +107,9 @@ impl KnownIssue {
         product && level_fits
     }
 
-    /// Whether this finding is the issue.
-    pub fn matches(&self, seen: &Sighting<'_>) -> bool {
-        let Signature { oracle, anomaly, exception, .. } = seen.signature;
-        let is_named = |name: &String| name == anomaly || Some(name) == exception.as_ref();
-        let oracle_fits = self.oracle.as_ref().is_none_or(|own| own == oracle)
-            || has_changed_hands(seen.signature);
-        let anomaly_fits = self.anomalies.is_empty() || self.anomalies.iter().any(is_named);
-        let shape = seen.shape.to_string();
-        self.is_about(seen.target, seen.level)
-            && oracle_fits
-            && anomaly_fits
-            && (self.fingerprints.iter().any(|own| own == seen.fingerprint)
-                || self.shapes.iter().any(|pattern| fits(pattern, &shape)))
+    /// Whether something with this cause may be the issue: what is left to try are the edits.
+    pub fn may_be(&self, target: &TargetInfo, level: Option<Level>, cause: &str) -> bool {
+        self.is_about(target, level) && self.causes.iter().any(|own| own == cause)
     }
 
     /// The status of the entry, given whether its case showed a finding on a target.
@@ -155,61 +133,4 @@ pub fn built_in() -> &'static [KnownIssue] {
         let read = |entry: &file::BuiltIn| entry.read().expect("a built-in file is valid");
         file::BUILT_IN.iter().map(read).collect()
     })
-}
-
-/// The known issue that a finding is, if it is one.
-pub fn matching<'k>(known: &'k [KnownIssue], seen: &Sighting<'_>) -> Option<&'k KnownIssue> {
-    known.iter().find(|issue| issue.matches(seen))
-}
-
-/// Whether a text fits a pattern in which `*` stands for any text.
-fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        let table = [
-            ("a", "a", true),
-            ("a", "ab", false),
-            ("a*", "ab", true),
-            ("*b", "ab", true),
-            ("a*c*e", "abcde", true),
-            ("a*c*e", "abde", false),
-            ("a*a", "a", false),
-            ("*", "", true),
-        ];
-        for (pattern, text, expected) in table {
-            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
-        }
-    }
-
-    #[test]
-    fn an_issue_without_waits_and_errors_has_the_shape_of_its_own_case() {
-        let needs_run = |issue: &KnownIssue| {
-            let shapes = issue.shapes.concat();
-            ["waits", "fails"].iter().any(|word| shapes.contains(word))
-        };
-        let issues = built_in().iter().filter(|issue| !needs_run(issue));
-        for issue in issues {
-            let product = issue.affected[0].product;
-            let shape = Shape::of_case(&issue.case, product, true).to_string();
-            assert!(issue.shapes.iter().any(|own| fits(own, &shape)), "{}: {shape}", issue.name);
-        }
-    }
 }

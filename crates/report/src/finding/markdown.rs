@@ -38,7 +38,14 @@ pub fn markdown(finding: &Finding, version: &str) -> String {
     let (property, seen_by) = (plain(&anomaly(&finding.signature)), plain(&seen_by(finding)));
     let (version, rate) = (plain(version), rate(finding));
     out += &format!("{property}, found by Anchorite {version} ({seen_by}); {rate}.\n");
-    if let Some(known) = &finding.known {
+    if let Some(cause) = &finding.cause {
+        out += &format!("\nCause: {}.\n", linked(&cause.to_string()));
+    }
+    if let Some(known) = &finding.known
+        && finding.unreported
+    {
+        out += &format!("\nFound before as {}, and in no tracker.\n", linked(known));
+    } else if let Some(known) = &finding.known {
         let address = issue_address(known).map(|address| format!(" {}", link(&address)));
         out += &format!("\nKnown issue: {}{}\n", linked(known), address.unwrap_or_default());
     }

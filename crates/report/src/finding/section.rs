@@ -71,7 +71,13 @@ fn in_short(finding: &Finding) -> Markup {
         p.short {
             (visible(&anomaly(&finding.signature))) ", found by the " (visible(&seen_by(finding)))
             "; " (rate(finding)) "."
-            @if let Some(known) = &finding.known { " Known issue: " (issue(known)) "." }
+            @if let Some(known) = finding.known.as_ref().filter(|_| finding.unreported) {
+                " Found before as " (visible(known)) ", and in no tracker."
+            }
+            @if let Some(known) = finding.known.as_ref().filter(|_| !finding.unreported) {
+                " Known issue: " (issue(known)) "."
+            }
+            @if let Some(cause) = &finding.cause { " Cause: " (visible(&cause.to_string())) "." }
         }
     }
 }

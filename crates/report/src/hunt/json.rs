@@ -74,6 +74,9 @@ fn finding(line: &FindingLine) -> Json {
         "statements": line.statements,
         "hits": line.hits,
         "known": line.known,
+        "unreported": line.unreported,
+        "cause": line.cause,
+        "seen_at": line.seen_at,
         "file": line.file,
         "title": line.title,
     })

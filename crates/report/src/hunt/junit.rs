@@ -43,7 +43,7 @@ impl<'a> Suite<'a> {
     }
 
     fn failures(&self) -> usize {
-        self.findings.iter().filter(|line| line.known.is_none()).count()
+        self.findings.iter().filter(|line| line.is_shown()).count()
     }
 
     fn skipped(&self) -> usize {
@@ -103,11 +103,11 @@ fn finding(line: &FindingLine, class: &str, out: &mut String) {
     );
     *out += &format!("    <testcase name=\"{}\" classname=\"{class}\">\n", escaped(&what));
     match &line.known {
-        Some(known) => {
+        Some(known) if !line.is_shown() => {
             let message = escaped(&format!("known issue: {known}"));
             *out += &format!("      <skipped message=\"{message}\"/>\n");
         }
-        None => {
+        _ => {
             let kind = escaped(&line.signature.anomaly);
             let oracle = escaped(&seen_by(line));
             let rank = if line.signature.rank.is_broken() { "" } else { " (undocumented)" };

@@ -31,7 +31,8 @@ pub fn overview(
     for (number, (finding, file)) in findings.iter().enumerate() {
         out.push(Line::default());
         let heading = format!("{}. {}", number + 1, title(finding));
-        let ink = if finding.known.is_some() { Ink::Warning } else { Ink::Bad };
+        let ink =
+            if finding.known.is_some() && !finding.unreported { Ink::Warning } else { Ink::Bad };
         out.extend(prose(ink, &visible(&heading), page.prose));
         let mut below = |ink, text: &str| {
             let lines = prose(ink, &visible(text), page.prose - 2 * INDENT);
@@ -42,8 +43,15 @@ pub fn overview(
         for disagreement in finding.disagreements() {
             below(Ink::Warning, &format!("{}.", disagreement_told(&disagreement)));
         }
-        if let Some(known) = &finding.known {
-            below(Ink::Plain, &format!("known issue: {known}"));
+        match &finding.known {
+            Some(known) if finding.unreported => {
+                below(Ink::Plain, &format!("found before as {known}, and in no tracker"));
+            }
+            Some(known) => below(Ink::Plain, &format!("known issue: {known}")),
+            None => {}
+        }
+        if let Some(cause) = &finding.cause {
+            below(Ink::Plain, &format!("cause: {cause}"));
         }
         for sentence in in_brief(finding) {
             below(Ink::Plain, sentence);

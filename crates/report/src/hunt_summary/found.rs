@@ -31,7 +31,8 @@ impl Found {
 
     /// In a folder: its findings and its suspects.
     pub fn among(findings: &[&Finding], waiting: u64) -> Self {
-        let mut names: Vec<&String> = findings.iter().filter_map(|f| f.known.as_ref()).collect();
+        let recorded = findings.iter().filter(|finding| !finding.unreported);
+        let mut names: Vec<&String> = recorded.filter_map(|f| f.known.as_ref()).collect();
         let new = (findings.len() - names.len()) as u64;
         let is_undocumented = |f: &&&Finding| f.known.is_none() && !f.signature.rank.is_broken();
         let undocumented = findings.iter().filter(is_undocumented).count() as u64;

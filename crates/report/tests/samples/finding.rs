@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anchorite_model::{
-    Case, Confirmed, Contrast, ErrorClass, Expected, Finding, FindingLine, HuntPlace, HuntSummary,
-    Judgement, Level, Origin, Product, Rank, Rows, Run, Signature, Statement, Value, Verdict,
-    VerdictCounts,
+    Case, Cause, Confirmed, Contrast, Deed, Doer, ErrorClass, Expected, Finding, FindingLine,
+    HuntPlace, HuntSummary, Judgement, Level, Meanwhile, Origin, Product, Rank, Rows, Run,
+    Signature, Statement, Value, Verdict, VerdictCounts,
 };
 
 use super::build::{self, affected, error, in_order, lines, ok, returned, rows, run};
@@ -107,7 +107,9 @@ pub fn missed_row() -> Finding {
         witnesses: Vec::new(),
         alike: Vec::new(),
         covers: Vec::new(),
+        cause: Some(row_missed()),
         known: None,
+        unreported: false,
         origin: Origin::Generated { seed: 42, number: 1_234 },
         original: run.case.clone(),
         before: Vec::new(),
@@ -191,6 +193,7 @@ pub fn skew() -> Finding {
     }];
     finding.fingerprint = "final-state-G2-item-77aa".to_owned();
     finding.known = Some("PG-1 https://www.postgresql.org/message-id/1 (open)".to_owned());
+    finding.cause = Some(Cause::of(Deed::NoOrder));
     finding.original = run.case.clone();
     finding.run = run;
     finding
@@ -211,6 +214,7 @@ pub fn hostile_finding() -> Finding {
     finding.signature =
         Signature { oracle: text(), anomaly: text(), exception: None, rank: Rank::Broken };
     finding.known = Some(format!("https://a.example/\"{MARKUP} javascript:alert(1)"));
+    finding.cause = Some(Cause::of(Deed::NoOrder));
     finding.claim = vec![text()];
     finding.contrast = vec![Contrast { change: text(), outcome: text() }];
     finding.origin = Origin::File(text());
@@ -305,6 +309,23 @@ const fn counts(pass: u64, violation: u64, allowed: u64, undecided: u64) -> Verd
     VerdictCounts { pass, violation, undocumented: 0, allowed, undecided }
 }
 
+/// Why the row was missed.
+fn row_missed() -> Cause {
+    let doer = Doer {
+        n: 5,
+        transaction: "t2".to_owned(),
+        kind: "DELETE".to_owned(),
+        path: Some("scan".to_owned()),
+    };
+    Cause {
+        meanwhile: Meanwhile::PrimaryKeyMoved,
+        statement: Some(doer),
+        row: Some("(0) of t".to_owned()),
+        waited_for: vec!["t1".to_owned()],
+        ..Cause::of(Deed::RowMissed)
+    }
+}
+
 /// A hunt that found something.
 pub fn hunt() -> HuntSummary {
     let finding = missed_row();
@@ -321,6 +342,10 @@ pub fn hunt() -> HuntSummary {
             Some(_) => Vec::new(),
         },
         known: known.map(str::to_owned),
+        unreported: false,
+        cause: row_missed().to_string(),
+        places: vec![0],
+        seen_at: Vec::new(),
         file: "hunt-out/findings/3f2a91c0/report.md".to_owned(),
     };
     let verdicts = counts(42_000, 20, 3_000, 100);

@@ -1,0 +1,135 @@
+//! What went wrong in a run that an oracle calls a violation: its causes.
+//!
+//! Idea: the run is followed once more with all versions of all rows, and the fewest mistakes are looked for that
+//! explain every answer and the tables at the end ([`follow`]): a statement that used a stale version, an uncommitted
+//! one, missed a row, did not wait; a commit of which something is lost. Each of them is a [`Cause`]: typed, and printed
+//! as a sentence. If there are several explanations of the same size, the most telling comes first, and the others
+//! are kept: while a case is reduced, its cause must remain one that it had.
+//!
+//! An oracle that looks at one specific thing has one deed that its violations are ([`Oracle::deed`]). If the run is
+//! right statement by statement, the cause is that no order of the transactions explains it.
+//!
+//! Source: Troc's views and Elle's idea that a report is worth as much as its explanation; the search is ours.
+//!
+//! Assumption: a run that was reduced has one cause. Blind spot: DDL in the schedule, more than two mistakes.
+
+mod details;
+mod follow;
+mod questions;
+mod views;
+mod world;
+
+use anchorite_claims::ReadPlace;
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Cause, Deed, Judgement, RunError, Verdict};
+
+use crate::evidence::Evidence;
+use crate::evidence::transactions::{Performed, Transaction};
+use crate::evidence::versions::State;
+use crate::laboratory::Laboratory;
+use crate::oracles;
+use crate::oracles::final_state::STATEMENTS;
+use details::Details;
+use follow::{Action, Following};
+use questions::Questions;
+use world::World;
+
+/// The most causes that are kept of one violation.
+const CAUSES_MAX: usize = 12;
+
+/// The causes of what an oracle said, the most telling first; empty if it is no violation.
+pub fn causes(
+    evidence: &Evidence<'_>,
+    judgement: &Judgement,
+    laboratory: &mut Laboratory<'_>,
+) -> Result<Vec<Cause>, RunError> {
+    let anomaly = match &judgement.verdict {
+        Verdict::Violation { anomaly, .. } => anomaly.as_str(),
+        _ => return Ok(Vec::new()),
+    };
+    let details = Details::of(evidence.run);
+    let oracle = oracles::named(&judgement.oracle);
+    if let Some(deed) = oracle.ok().and_then(|oracle| oracle.deed()) {
+        return Ok(vec![details.of_oracle(deed)]);
+    }
+    let found = followed(evidence, &details, laboratory)?;
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let deed = if anomaly == STATEMENTS { Deed::WrongInTransaction } else { Deed::Unexplained };
+    Ok(vec![Cause::of(deed)])
+}
+
+/// The causes that the run itself shows when it is followed.
+fn followed(
+    evidence: &Evidence<'_>,
+    details: &Details<'_>,
+    laboratory: &mut Laboratory<'_>,
+) -> Result<Vec<Cause>, RunError> {
+    let (Ok(documented), Ok(transactions)) = (evidence.writes(), evidence.transactions()) else {
+        return Ok(Vec::new());
+    };
+    let is_ddl = |statement: &Performed<'_>| statement.kind == StatementKind::Ddl;
+    if transactions.iter().any(|transaction| transaction.statements.iter().any(is_ddl)) {
+        return Ok(Vec::new());
+    }
+    let state = State::initial(evidence.initial(laboratory)?);
+    let Ok(evaluator) = evidence.evaluator() else { return Ok(Vec::new()) };
+    let reads = documented.claims.reads != ReadPlace::Free;
+    let mut following = Following {
+        run: evidence.run,
+        claims: documented.claims,
+        transactions,
+        questions: Questions::new(&evaluator, laboratory),
+        actions: actions(transactions, reads),
+    };
+    let initial = World { state, undone: Vec::new() };
+    let mut found = Vec::new();
+    for (world, mistakes) in following.explanations(&initial)? {
+        let cause = match mistakes.iter().min() {
+            Some(mistake) => details.cause(mistake, &world, transactions),
+            None => details.of_oracle(Deed::NoOrder),
+        };
+        found.push(cause);
+    }
+    found.sort();
+    found.dedup_by_key(|cause| cause.name());
+    found.truncate(CAUSES_MAX);
+    Ok(found)
+}
+
+/// What happened, in the order in which it was answered. Reads belong to it where they are promised something.
+fn actions(transactions: &[Transaction<'_>], reads: bool) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (writer, transaction) in transactions.iter().enumerate() {
+        for (statement, performed) in transaction.statements.iter().enumerate() {
+            let action = match &performed.kind {
+                _ if performed.was_refused() => continue,
+                StatementKind::RollbackTo(name) if performed.reply.is_ok() => {
+                    let since = savepoint(&transaction.statements[..statement], name);
+                    Action::TakeBack { writer, since }
+                }
+                StatementKind::Select { .. } if reads => Action::Perform { writer, statement },
+                kind if kind.writes() => Action::Perform { writer, statement },
+                _ => continue,
+            };
+            actions.push((performed.end, 0, action));
+        }
+        let end = match transaction.committed {
+            true => Action::Commit { writer },
+            false => Action::TakeBack { writer, since: 0 },
+        };
+        actions.push((transaction.ended, 1, end));
+    }
+    actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
+    actions.into_iter().map(|(_, _, action)| action).collect()
+}
+
+/// The moment of the latest savepoint of this name.
+fn savepoint(before: &[Performed<'_>], name: &str) -> usize {
+    let is_it = |statement: &&Performed<'_>| {
+        matches!(&statement.kind, StatementKind::Savepoint(own) if own == name)
+            && statement.reply.is_ok()
+    };
+    before.iter().rev().find(is_it).map_or(0, |statement| statement.end)
+}
