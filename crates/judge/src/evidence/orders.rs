@@ -19,7 +19,7 @@ pub fn orders(
     run: &Run,
     transactions: &[&Transaction<'_>],
     claims: &WriteClaims,
-    is_free: &dyn Fn(&Transaction<'_>) -> bool,
+    is_free: &dyn Fn(&Transaction<'_>, &Transaction<'_>) -> bool,
 ) -> (Vec<Vec<usize>>, bool) {
     let count = transactions.len();
     let submissions = Submissions::of(run);
@@ -35,7 +35,7 @@ pub fn orders(
             && holds_locks(first)
             && holds_locks(second)
             && first.ended < second.ended
-            && !is_free(second)
+            && !is_free(first, second)
             && submissions.before(first.ended) != submissions.before(second.ended);
         sequential || by_commit
     };

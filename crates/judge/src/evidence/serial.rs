@@ -79,12 +79,12 @@ pub enum Serial {
 pub struct Leniency<'f> {
     /// The reads of these are not compared.
     pub left_out: &'f dyn Fn(&Transaction<'_>) -> bool,
-    /// These may come before others that committed earlier.
-    pub free: &'f dyn Fn(&Transaction<'_>) -> bool,
+    /// Of two of which the first committed earlier, the second may come before it.
+    pub free: &'f dyn Fn(&Transaction<'_>, &Transaction<'_>) -> bool,
 }
 
 /// All transactions must keep all of it.
-pub const STRICT: Leniency<'static> = Leniency { left_out: &|_| false, free: &|_| false };
+pub const STRICT: Leniency<'static> = Leniency { left_out: &|_| false, free: &|_, _| false };
 
 /// A search for an order that explains a run.
 pub struct Search<'a, 'r> {

@@ -13,17 +13,18 @@
 //! Assumption: a write depends on nothing but the database (no variables, no clock, no random numbers).
 //! Blind spot: reads below serializable; deviations that an order happens to explain.
 
+mod lenient;
 pub mod mechanism;
 
-use anchorite_claims::{Claims, Deviation, DocumentedWrites, Exception, ReadPlace};
-use anchorite_model::sql::{Dialect, StatementKind, Tokens};
+use anchorite_claims::{Claims, DocumentedWrites, Exception, ReadPlace};
 use anchorite_model::{Covers, Expected, Judgement, Level, TargetInfo, Verdict};
 
 use super::{Needs, Oracle, Sees, Unjudged};
 use crate::evidence::Evidence;
-use crate::evidence::serial::{Leniency, MOST_ORDERS, PerformedOrder, Serial, shown};
-use crate::evidence::transactions::{Performed, Transaction};
+use crate::evidence::serial::{MOST_ORDERS, PerformedOrder, Serial, shown};
+use crate::evidence::transactions::Transaction;
 use crate::laboratory::Laboratory;
+use lenient::{OF_ORDERS, Unexplained};
 use mechanism::Explanation;
 
 /// The name of a violation: no serial order of the transactions gives the writes.
@@ -132,50 +133,13 @@ impl Examination<'_, '_> {
         };
         let only_reads = orders.iter().any(PerformedOrder::differs_in_reads_only);
         let (expected, sentences) = shown(orders);
-        let verdict = match self.lenient(only_reads, laboratory)? {
-            Some(allowed) => allowed,
+        let Self { evidence, documented, transactions } = *self;
+        let unexplained = Unexplained { evidence, documented, transactions, only_reads };
+        let verdict = match unexplained.verdict(laboratory)? {
+            Some(verdict) => verdict,
             None => self.unexplained(sentences, only_reads, laboratory)?,
         };
         Ok((verdict, expected))
-    }
-
-    /// Allowed, if a serial order explains the run once those covered by a documented exception are judged leniently:
-    /// locking queries outside transactions, whose subqueries need not read what they themselves read, and INSERTs that
-    /// keep no lock on a key that was free.
-    fn lenient(
-        &self,
-        only_reads: bool,
-        laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<Verdict>, Unjudged> {
-        let dialect = self.evidence.run.target.product.dialect();
-        let nobody = |_: &Transaction<'_>| false;
-        let is_nested = |transaction: &Transaction<'_>| is_nested_query(transaction, dialect);
-        let is_upsert = |transaction: &Transaction<'_>| has_upsert(transaction, dialect);
-        let nested = Leniency { left_out: &is_nested, free: &nobody };
-        let unkept = Leniency { left_out: &nobody, free: &is_upsert };
-        for (deviation, leniency) in [(Deviation::Nested, nested), (Deviation::Unkept, unkept)] {
-            let is_about = |exception: &&Exception| exception.rows.contains(&deviation);
-            let concerns = |t: &&Transaction<'_>| (leniency.left_out)(t) || (leniency.free)(t);
-            let exception = self.documented.exceptions.iter().copied().find(is_about);
-            let whom = self.transactions.iter().find(concerns);
-            let (Some(exception), Some(whom)) = (exception, whom) else { continue };
-            if deviation == Deviation::Nested && !only_reads {
-                continue;
-            }
-            let search = self.evidence.search(&[])?;
-            if !matches!(search.perform(leniency, laboratory)?, Serial::Explained) {
-                continue;
-            }
-            let because = vec![
-                format!(
-                    "a serial order explains it, but for the locks that {} did not keep",
-                    whom.name
-                ),
-                mechanism::exception_sentence(exception),
-            ];
-            return Ok(Some(explained(exception, because)));
-        }
-        Ok(None)
     }
 
     /// No serial order explains the run: is it documented, or wrong?
@@ -186,10 +150,8 @@ impl Examination<'_, '_> {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Verdict, Unjudged> {
         let anomaly = if only_reads { READS } else { TRANSACTIONS };
-        let is_of_orders = |exception: &&Exception| {
-            let of_orders = [Deviation::Nested, Deviation::Unkept];
-            exception.rows.iter().all(|row| of_orders.contains(row))
-        };
+        let is_of_orders =
+            |exception: &&Exception| exception.rows.iter().all(|row| OF_ORDERS.contains(row));
         if self.documented.exceptions.iter().all(is_of_orders) {
             let claims = self.documented.claims;
             because.push(format!("promised: {} ({})", claims.says, claims.url));
@@ -217,25 +179,4 @@ fn explained(exception: &Exception, because: Vec<String>) -> Verdict {
         true => Verdict::Allowed { exception: exception.name.clone(), because },
         false => Verdict::undocumented(&exception.name, because),
     }
-}
-
-/// Whether one of its INSERTs may find one key taken after it found another one free.
-fn has_upsert(transaction: &Transaction<'_>, dialect: Dialect) -> bool {
-    transaction.statements.iter().any(|statement| {
-        let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
-        let mut words = tokens.filter(|token| token.is_significant());
-        statement.kind == StatementKind::Replace
-            || (statement.kind == StatementKind::Insert
-                && words.any(|token| token.is_word("DUPLICATE") || token.is_word("IGNORE")))
-    })
-}
-
-/// Whether it is a single locking query with another query inside.
-fn is_nested_query(transaction: &Transaction<'_>, dialect: Dialect) -> bool {
-    let is_locking = |statement: &Performed<'_>| {
-        let tokens = Tokens::new(statement.sql, 0, dialect).filter_map(Result::ok);
-        statement.kind == StatementKind::Select { locking: true }
-            && tokens.filter(|token| token.is_word("SELECT")).count() > 1
-    };
-    transaction.begin.is_none() && transaction.statements.iter().all(is_locking)
 }

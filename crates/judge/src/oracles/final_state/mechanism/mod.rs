@@ -103,20 +103,39 @@ pub fn explain<'a, 'c>(
     })
 }
 
-/// If a write may check rows by uncommitted versions: whether there were some that are not followed.
+/// If an UPDATE may check rows by uncommitted versions: whether some that are not followed were in its table while it
+/// ran. They are made by writes that are undone later, and by those that have done a part of their work and wait.
 fn unseen_versions(
     run: &Run,
     transactions: &[Transaction<'_>],
     documented: &DocumentedWrites<'_>,
 ) -> bool {
-    let is_undone = |transaction: &Transaction<'_>| {
-        let taken_back = |statement: &Performed<'_>| statement.undone && statement.is_write();
-        (!transaction.committed && transaction.is_writer())
-            || transaction.statements.iter().any(taken_back)
-    };
-    let is_blocked = |event: &Event| matches!(event.outcome, Outcome::Blocked { .. });
-    documented.excuse(WriteWord::Update, Deviation::Held).is_some()
-        && (transactions.iter().any(is_undone) || run.events.iter().any(is_blocked))
+    if documented.excuse(WriteWord::Update, Deviation::Held).is_none() {
+        return false;
+    }
+    let dialect = run.target.product.dialect();
+    let table = |statement: &Performed<'_>| write_shape(statement.sql, dialect).map(|it| it.table);
+    let is_elsewhere =
+        |a: &Performed<'_>, b: &Performed<'_>| table(a).zip(table(b)).is_some_and(|(a, b)| a != b);
+    let makes_none = |write: &Performed<'_>| write.reply.is_ok_and(|it| it.affected == Some(0));
+    let mut updates = transactions.iter().filter(|own| own.committed).flat_map(|own| {
+        let is_update = |statement: &&Performed<'_>| statement.kind == StatementKind::Update;
+        own.statements.iter().filter(is_update).map(move |update| (own.session, update))
+    });
+    updates.any(|(session, update)| {
+        let others = transactions.iter().filter(|other| other.session != session);
+        others.into_iter().any(|other| {
+            other.statements.iter().filter(|write| write.is_write()).any(|write| {
+                let until = match write.undone || !other.committed {
+                    true => Some(other.ended),
+                    false => write.waited.then_some(write.end),
+                };
+                let overlaps =
+                    write.start < update.end && until.is_some_and(|end| end > update.start);
+                overlaps && !makes_none(write) && !is_elsewhere(write, update)
+            })
+        })
+    })
 }
 
 /// If queries inside writes may read uncommitted data, and there are such queries, what they read is not known.
