@@ -5,7 +5,7 @@
 //! without does not belong to its cause.
 
 use anchorite_judge::level_of;
-use anchorite_model::{Cause, Contrast, Finding, Part, Run};
+use anchorite_model::{Cause, Contrast, Finding, Part, Rank, Run};
 use anchorite_reduce::known::{KnownIssue, Status};
 use anchorite_reduce::{Edit, contrast};
 use anchorite_stage::{Runner, StageError};
@@ -53,10 +53,16 @@ impl Question<'_> {
         known: &[KnownIssue],
     ) -> Result<(), StageError> {
         let (target, level) = (&finding.run.target, level_of(&finding.run));
-        let exception = self.wanted.exception.clone();
-        let name = exception.or_else(|| finding.cause.as_ref().map(Cause::name));
-        let Some(name) = name else { return Ok(()) };
-        for issue in known.iter().filter(|issue| issue.may_be(target, level, &name)) {
+        let said = finding.judgements.iter().filter(|said| said.oracle == self.wanted.oracle);
+        let causes = said.flat_map(|said| said.causes.iter().map(Cause::name));
+        let names: Vec<String> = match (&self.wanted.exception, self.wanted.rank) {
+            (Some(exception), _) => vec![exception.clone()],
+            (None, Rank::Undocumented) => vec![self.wanted.anomaly.clone()],
+            (None, Rank::Broken) => causes.collect(),
+        };
+        let may_be =
+            |issue: &&KnownIssue| names.iter().any(|name| issue.may_be(target, level, name));
+        for issue in known.iter().filter(may_be) {
             if let Some(mut told) = self.vanishes(fresh, &finding.run, issue)? {
                 told.append(&mut finding.contrast);
                 finding.contrast = told;

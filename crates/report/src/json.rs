@@ -241,6 +241,11 @@ fn verdict(result: &RunResult, oracle: &str, verdict: &Verdict) -> Json {
     if let Some(covers) = result.covered_by(oracle) {
         told["covers"] = json!(covers.name());
     }
+    if let Some(cause) = result.cause_of(oracle) {
+        told["cause"] = json!(cause);
+        told["cause"]["name"] = json!(cause.name());
+        told["cause"]["sentence"] = json!(cause.to_string());
+    }
     told
 }
 

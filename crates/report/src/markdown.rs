@@ -182,7 +182,9 @@ fn verdicts(result: &RunResult, out: &mut String) {
         let colon = if what.is_empty() { "" } else { ": " };
         let space = if covers.is_empty() { "" } else { " " };
         *out += &format!("- {}: {word}{colon}{}{space}{covers}\n", plain(oracle), plain(what));
-        because.iter().for_each(|sentence| *out += &format!("  - {}\n", plain(sentence)));
+        let cause = result.cause_of(oracle).map(|cause| format!("cause: {cause}"));
+        let sentences = because.iter().chain(&cause);
+        sentences.for_each(|sentence| *out += &format!("  - {}\n", plain(sentence)));
     }
     for disagreement in result.disagreements() {
         *out += &format!("\n{}.\n", plain(&disagreement_told(&disagreement)));

@@ -110,6 +110,8 @@ impl Page {
             let gap = " ".repeat(widest - width(&oracle) + INDENT);
             self.indented(ink, &format!("{oracle}{gap}{told}"), out);
             self.sentences(because, out);
+            let cause = result.cause_of(&oracle).map(|cause| format!("cause: {cause}"));
+            self.sentences(cause.as_slice(), out);
         }
         for disagreement in result.disagreements() {
             let told = format!("{}.", disagreement_told(&disagreement));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anchorite_judge::{Agreement, Comparison, Observed};
 use anchorite_model::{
-    Blocker, BlockingKnowledge, Covers, Disagreement, Ending, Level, Run, SessionIndex, Stance,
-    TargetInfo, Verdict, disagreements,
+    Blocker, BlockingKnowledge, Cause, Covers, Disagreement, Ending, Level, Run, SessionIndex,
+    Stance, TargetInfo, Verdict, disagreements,
 };
 
 /// A run with all that is said about it: the input of a report.
@@ -19,6 +19,8 @@ pub struct RunResult {
     pub verdicts: Vec<(String, Verdict)>,
     /// What the verdicts cover, by the oracles' names.
     pub covers: Vec<(String, Covers)>,
+    /// What went wrong, by the oracles that say violation.
+    pub causes: Vec<(String, Cause)>,
     /// The run compared with the header of its case.
     pub compared: Comparison,
     /// The classic anomalies that its rows prove.
@@ -31,6 +33,7 @@ impl From<Run> for RunResult {
             run,
             verdicts: Vec::new(),
             covers: Vec::new(),
+            causes: Vec::new(),
             compared: Comparison::default(),
             observed: Vec::new(),
         }
@@ -41,6 +44,11 @@ impl RunResult {
     /// What the verdict of the oracle of this name covers.
     pub fn covered_by(&self, oracle: &str) -> Option<Covers> {
         self.covers.iter().find(|(name, _)| name == oracle).map(|(_, covers)| *covers)
+    }
+
+    /// What the oracle of this name has seen go wrong, if that was looked for.
+    pub fn cause_of(&self, oracle: &str) -> Option<&Cause> {
+        self.causes.iter().find(|(name, _)| name == oracle).map(|(_, cause)| cause)
     }
 
     /// Where the oracles contradict each other.

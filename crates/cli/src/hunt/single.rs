@@ -83,7 +83,9 @@ fn run_at_levels(
         let options = RunOptions { level, ..options.clone() };
         let mut elsewhere = second.map(|second| second.fresh(options.clone()));
         let mut here = FreshTables { target, options };
-        let tried = examiner.examine(&mut Pair::new(&mut here, elsewhere.as_mut()), case, level)?;
+        let mut pair = Pair::new(&mut here, elsewhere.as_mut());
+        let mut tried = examiner.examine(&mut pair, case, level)?;
+        examiner.diagnose(&mut pair, &mut tried)?;
         results.push(run::judged(tried, &examiner));
     }
     Ok(results)

@@ -16,7 +16,7 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_hunt::{Examined, Examiner};
 use anchorite_judge::{Oracle, compare, observed, readable};
-use anchorite_model::{Case, Level, Pair};
+use anchorite_model::{Case, Judgement, Level, Pair};
 use anchorite_report::{RunFailure, RunResult};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
 
@@ -209,7 +209,8 @@ impl RunTask<'_> {
         let examiner = Examiner { claims, oracles: &self.oracles, strict: self.arguments.strict };
         let mut elsewhere = self.second.as_ref().map(|second| second.fresh(options));
         let mut runner = Pair::new(here, elsewhere.as_mut());
-        let tried = examiner.examine(&mut runner, job.case, job.level)?;
+        let mut tried = examiner.examine(&mut runner, job.case, job.level)?;
+        examiner.diagnose(&mut runner, &mut tried)?;
         Ok(judged(tried, &examiner))
     }
 }
@@ -219,6 +220,8 @@ pub fn judged(examined: Examined, examiner: &Examiner<'_>) -> RunResult {
     let Examined { run, judgements, covers, .. } = examined;
     // A header that cannot be read was refused before anything ran.
     let compared = compare(&run, &judgements).unwrap_or_default();
+    let first = |said: &Judgement| Some((said.oracle.clone(), said.causes.first()?.clone()));
+    let causes = judgements.iter().filter_map(first).collect();
     let verdicts = judgements.into_iter().map(|judgement| {
         let verdict =
             if examiner.strict { judgement.verdict.strictly() } else { judgement.verdict };
@@ -226,7 +229,7 @@ pub fn judged(examined: Examined, examiner: &Examiner<'_>) -> RunResult {
     });
     let verdicts = verdicts.collect();
     let observed = observed(&run, examiner.claims);
-    RunResult { verdicts, covers, compared, observed, ..run.into() }
+    RunResult { verdicts, covers, causes, compared, observed, ..run.into() }
 }
 
 /// Whether a case must not run alongside others on the same server: its `-- alone:` line says why.

@@ -183,12 +183,16 @@ impl<'r> Following<'_, 'r, '_> {
         }
         let contents: Vec<Contents> = views.iter().map(|(view, _)| world.contents(view)).collect();
         self.questions.find_out(transaction.session, statement.sql, &contents)?;
-        let mut known: Vec<Vec<Change>> = Vec::new();
+        // What a right view gives needs no mistake; of one kind of mistake the first one is enough.
+        let mut known: Vec<(Option<Deed>, Vec<Change>)> = Vec::new();
         let mut next = Vec::new();
         for (view, mistake) in views {
             let Some(changes) = self.changes_if_answered(&looking, &view)? else { continue };
             let mistake = mistake.or_else(|| overwritten(&looking, &changes));
-            if known.contains(&changes) || (mistake.is_some() && !may_err) {
+            let deed = mistake.map(|mistake| mistake.deed);
+            let is_known =
+                known.iter().any(|(by, same)| *same == changes && (by.is_none() || *by == deed));
+            if is_known || (mistake.is_some() && !may_err) {
                 continue;
             }
             let mut after = world.clone();
@@ -197,7 +201,7 @@ impl<'r> Following<'_, 'r, '_> {
             if may_err && mistake.is_none() {
                 next.extend(self.wrong_effects(&looking, &view, &changes)?);
             }
-            known.push(changes);
+            known.push((deed, changes));
         }
         if next.is_empty() && may_err && statement.reply.is_err() {
             let (deed, n) = (Deed::FailedWithoutCause, Some(statement.n));

@@ -19,9 +19,11 @@ mod questions;
 mod views;
 mod world;
 
+use std::collections::BTreeSet;
+
 use anchorite_claims::ReadPlace;
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Cause, Deed, Judgement, RunError, Verdict};
+use anchorite_model::{Cause, Deed, Judgement, Meanwhile, RunError, Verdict};
 
 use crate::evidence::Evidence;
 use crate::evidence::transactions::{Performed, Transaction};
@@ -92,10 +94,19 @@ fn followed(
         };
         found.push(cause);
     }
-    found.sort();
-    found.dedup_by_key(|cause| cause.name());
+    found.sort_by_cached_key(|cause| (!is_specific(cause), cause.clone()));
+    let mut names = BTreeSet::new();
+    found.retain(|cause| names.insert(cause.name()));
     found.truncate(CAUSES_MAX);
     Ok(found)
+}
+
+/// Whether a cause says more than others that explain the same: the key of the very row that was missed was moved
+/// while the statement waited.
+fn is_specific(cause: &Cause) -> bool {
+    use Meanwhile::{IndexEntryMoved, PrimaryKeyMoved, UniqueKeyMoved};
+    let is_moved = matches!(cause.meanwhile, PrimaryKeyMoved | UniqueKeyMoved | IndexEntryMoved);
+    cause.deed == Deed::RowMissed && is_moved && !cause.waited_for.is_empty()
 }
 
 /// What happened, in the order in which it was answered. Reads belong to it where they are promised something.
