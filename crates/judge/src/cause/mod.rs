@@ -30,7 +30,7 @@ use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::versions::State;
 use crate::laboratory::Laboratory;
 use crate::oracles;
-use crate::oracles::final_state::STATEMENTS;
+use crate::oracles::final_state::{READS, STATEMENTS, TRANSACTIONS};
 use details::Details;
 use follow::{Action, Following};
 use questions::Questions;
@@ -54,12 +54,18 @@ pub fn causes(
     if let Some(deed) = oracle.ok().and_then(|oracle| oracle.deed()) {
         return Ok(vec![details.of_oracle(deed)]);
     }
-    let found = followed(evidence, &details, laboratory)?;
+    let mut found = followed(evidence, &details, laboratory)?;
+    let is_about_orders = [TRANSACTIONS, STATEMENTS, READS].contains(&anomaly);
+    // What is right here, statement by statement, may still differ from what somebody else answers.
+    found.retain(|cause| is_about_orders || cause.deed != Deed::NoOrder);
     if !found.is_empty() {
         return Ok(found);
     }
-    let deed = if anomaly == STATEMENTS { Deed::WrongInTransaction } else { Deed::Unexplained };
-    Ok(vec![Cause::of(deed)])
+    Ok(vec![Cause::of(match anomaly {
+        STATEMENTS => Deed::WrongInTransaction,
+        _ if is_about_orders => Deed::Unexplained,
+        _ => Deed::AnsweredDifferently,
+    })])
 }
 
 /// The causes that the run itself shows when it is followed.
