@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Level, Rank, Signature, TargetInfo, Verdict};
+use crate::{Cause, ErrorClass, Level, Rank, Signature, TargetInfo, Verdict};
 
 /// After this many investigations of one kind in a row without a new fingerprint, no more of that kind are examined.
 pub const FRUITLESS_MAX: u32 = 50;
@@ -123,7 +123,10 @@ pub struct FindingLine {
     /// Where they did, by the numbers of the campaign's places: each target at each of its levels.
     #[serde(default)]
     pub places: Vec<usize>,
-    /// The same in words, if there are several (`read committed`, or with the target where there are several).
+    /// The levels among them, each once.
+    #[serde(default)]
+    pub levels: Vec<String>,
+    /// The same with the targets, if it was seen on several.
     #[serde(default)]
     pub seen_at: Vec<String>,
     /// The oracles that see it, the one of the signature first; empty where an earlier release wrote it down.
@@ -134,9 +137,9 @@ pub struct FindingLine {
     /// Whether that issue was found by Anchorite and is in no tracker: then it is shown as if it was new.
     #[serde(default)]
     pub unreported: bool,
-    /// What went wrong, in a sentence; empty if an earlier release wrote the finding, and for documented exceptions.
+    /// What went wrong; null if an earlier release wrote the finding, and for documented exceptions.
     #[serde(default)]
-    pub cause: String,
+    pub cause: Option<Cause>,
     /// Its report, or the reduced case if no folder was requested; relative to the working folder.
     pub file: String,
 }

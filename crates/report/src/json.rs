@@ -14,7 +14,7 @@
 
 use anchorite_judge::{Agreement, Comparison, Observed, Remark};
 use anchorite_model::{
-    Answer, BlockingKnowledge, DbError, Ending, Event, Level, Notice, Outcome, Rows, Run,
+    Answer, BlockingKnowledge, Cause, DbError, Ending, Event, Level, Notice, Outcome, Rows, Run,
     TargetInfo, Value, Verdict,
 };
 use serde_json::{Map, Value as Json, json};
@@ -108,6 +108,14 @@ pub(crate) fn target(target: &TargetInfo) -> Json {
         object.insert("variant".into(), json!(target.variant));
     }
     Json::Object(object)
+}
+
+/// A cause as data, with its name and its sentence.
+pub(crate) fn cause(cause: &Cause) -> Json {
+    let mut told = json!(cause);
+    told["name"] = json!(cause.name());
+    told["sentence"] = json!(cause.to_string());
+    told
 }
 
 fn sessions(run: &Run) -> Json {
@@ -241,10 +249,8 @@ fn verdict(result: &RunResult, oracle: &str, verdict: &Verdict) -> Json {
     if let Some(covers) = result.covered_by(oracle) {
         told["covers"] = json!(covers.name());
     }
-    if let Some(cause) = result.cause_of(oracle) {
-        told["cause"] = json!(cause);
-        told["cause"]["name"] = json!(cause.name());
-        told["cause"]["sentence"] = json!(cause.to_string());
+    if let Some(found) = result.cause_of(oracle) {
+        told["cause"] = cause(found);
     }
     told
 }

@@ -301,15 +301,19 @@ impl<'a> Campaign<'a> {
         summary
     }
 
-    /// Adds in words where each finding was seen, if that was at several places.
+    /// Adds in words where each finding was seen.
     fn with_places(&self, mut findings: Vec<FindingLine>) -> Vec<FindingLine> {
-        for line in findings.iter_mut().filter(|line| line.places.len() > 1) {
-            let told = line.places.iter().filter_map(|place| {
-                let Place { hunt_target, level, .. } = *self.places.get(*place)?;
-                let level = level.map_or("default level", Level::name);
-                let on = &self.hunt_targets[hunt_target].on;
-                let several = self.hunt_targets.len() > 1;
-                Some(if several { format!("{on} {level}") } else { level.to_owned() })
+        for line in &mut findings {
+            let places = line.places.iter().filter_map(|place| self.places.get(*place));
+            let (mut targets, mut levels) = (BTreeSet::new(), BTreeSet::new());
+            for Place { hunt_target, level } in places.clone() {
+                targets.insert(*hunt_target);
+                levels.insert(*level);
+            }
+            let name = |level: Option<Level>| level.map_or("default", Level::name);
+            line.levels = levels.into_iter().map(|level| name(level).to_owned()).collect();
+            let told = places.filter(|_| targets.len() > 1).map(|place| {
+                format!("{} {}", self.hunt_targets[place.hunt_target].on, name(place.level))
             });
             line.seen_at = told.collect();
         }

@@ -39,8 +39,9 @@ impl Campaign<'_> {
             hits: violated,
             known: None,
             unreported: false,
-            cause: String::new(),
+            cause: None,
             places: Vec::new(),
+            levels: Vec::new(),
             seen_at: Vec::new(),
             file: store.flaky_folder().display().to_string(),
         })

@@ -4,7 +4,7 @@ use anchorite_model::{FindingLine, HuntPlace, HuntSummary, Level, VerdictCounts}
 use serde_json::{Map, Value as Json, json};
 
 use crate::hunt_summary::Found;
-use crate::json::target;
+use crate::json::{cause, target};
 
 /// The summary as one JSON document with a line end. `version` is Anchorite's own.
 pub fn json(summary: &HuntSummary, version: &str) -> String {
@@ -73,9 +73,10 @@ fn finding(line: &FindingLine) -> Json {
         "target": target(&line.target),
         "statements": line.statements,
         "hits": line.hits,
-        "known": line.known,
-        "unreported": line.unreported,
-        "cause": line.cause,
+        "levels": line.levels,
+        "cause": line.cause.as_ref().map(cause),
+        "known": line.known.as_ref().filter(|_| !line.unreported),
+        "unreported": line.known.as_ref().filter(|_| line.unreported),
         "seen_at": line.seen_at,
         "file": line.file,
         "title": line.title,

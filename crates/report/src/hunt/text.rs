@@ -105,10 +105,9 @@ fn finding(number: usize, line: &FindingLine, page: &Page, out: &mut Vec<Line>) 
     };
     let seen = many(line.hits, "time", "times");
     let about = format!("{property}, found by {}{length}, seen {seen}", seen_by(line));
-    let cause = Some(&line.cause).filter(|cause| !cause.is_empty());
-    let cause = cause.map(|cause| format!("cause: {cause}"));
-    let seen_at = Some(line.seen_at.join(", ")).filter(|seen_at| !seen_at.is_empty());
-    let seen_at = seen_at.map(|seen_at| format!("seen at {seen_at}"));
+    let cause = line.cause.as_ref().map(|cause| format!("cause: {cause}"));
+    let places = if line.seen_at.is_empty() { &line.levels } else { &line.seen_at };
+    let seen_at = (places.len() > 1).then(|| format!("seen at {}", places.join(", ")));
     let ours = line.known.as_ref().map(|name| format!("found before as {name}, and in no tracker"));
     let about = std::iter::once(about).chain(cause).chain(seen_at).chain(ours);
     for text in about.chain([line.file.clone()]) {

@@ -343,8 +343,9 @@ pub fn hunt() -> HuntSummary {
         },
         known: known.map(str::to_owned),
         unreported: false,
-        cause: row_missed().to_string(),
-        places: vec![0],
+        cause: Some(row_missed()),
+        places: vec![0, 1],
+        levels: lines(&["read committed", "repeatable read"]),
         seen_at: Vec::new(),
         file: "hunt-out/findings/3f2a91c0/report.md".to_owned(),
     };
