@@ -69,10 +69,12 @@ pub enum Deviation {
     Nested,
     /// An INSERT that found one key taken kept no lock where it had found another one free.
     Unkept,
+    /// A statement failed as if another transaction had been in the way, although none was at its tables.
+    Failed,
 }
 
 impl Deviation {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Locked,
         Self::Passed,
         Self::Between,
@@ -80,6 +82,7 @@ impl Deviation {
         Self::Held,
         Self::Nested,
         Self::Unkept,
+        Self::Failed,
     ];
 
     /// The word of the claims files.
@@ -92,6 +95,7 @@ impl Deviation {
             Self::Held => "held",
             Self::Nested => "nested",
             Self::Unkept => "unkept",
+            Self::Failed => "failed",
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use anchorite_claims::Claims;
 use anchorite_judge::oracles::constraint::CONSTRAINT;
 use anchorite_judge::oracles::damage::DAMAGE;
+use anchorite_judge::oracles::errors::CAUSELESS;
 use anchorite_judge::oracles::lock::LOCK;
 use anchorite_judge::oracles::refused_key::REFUSED;
 use anchorite_judge::{Evidence, Laboratory, Oracle, oracles};
@@ -135,9 +136,9 @@ fn a_key_that_was_free_must_not_be_refused() {
     run.events[2].outcome = error(ErrorClass::Constraint, "1555");
     run.final_state[0].1.rows.retain(|row| *row != [Value::Int(2)]);
     assert_eq!(told(&run), [format!("refused-key: {REFUSED}")]);
-    // A lock that could not be had is no refusal of the key.
+    // A lock that could not be had is no refusal of the key; but nobody was there to hold it.
     run.events[2].outcome = error(ErrorClass::LockTimeout, "5");
-    assert_eq!(told(&run), [""; 0]);
+    assert_eq!(told(&run), [format!("errors: {CAUSELESS}")]);
 }
 
 #[test]

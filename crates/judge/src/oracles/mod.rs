@@ -9,6 +9,7 @@
 pub mod constraint;
 pub mod damage;
 pub mod differential;
+pub mod errors;
 pub mod final_state;
 pub mod lock;
 pub mod refused_key;
@@ -30,6 +31,7 @@ pub static ALL: &[&dyn Oracle] = &[
     &damage::Damage,
     &lock::Lock,
     &refused_key::RefusedKey,
+    &errors::Errors,
     &differential::Differential,
 ];
 
