@@ -2,9 +2,9 @@
 //!
 //! Idea: the run is followed once more with all versions of all rows, and the fewest mistakes are looked for that
 //! explain every answer and the tables at the end ([`follow`]): a statement that used a stale version, an uncommitted
-//! one, missed a row, did not wait; a commit of which something is lost. Each of them is a [`Cause`]: typed, and printed
-//! as a sentence. If there are several explanations of the same size, the most telling comes first, and the others
-//! are kept: while a case is reduced, its cause must remain one that it had.
+//! one, missed a row, did not wait; a commit of which something is lost. Each of them is a [`Cause`]: typed, and
+//! printed as a sentence. If there are several explanations of the same size, the most telling comes first, and the
+//! others are kept: while a case is reduced, its cause must remain one that it had.
 //!
 //! An oracle that looks at one specific thing has one deed that its violations are ([`Oracle::deed`]). If the run is
 //! right statement by statement, the cause is that no order of the transactions explains it.

@@ -1,5 +1,5 @@
-//! Questions to the DBMS: what does a statement answer, and leave behind, if it finds these rows? What was asked once is
-//! remembered.
+//! Questions to the DBMS: what does a statement answer, and leave behind, if it finds these rows? What was asked once
+//! is remembered.
 
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 //!
 //! Idea: a deadlock, a serialization failure, a conflict or a lock time-out says that another transaction was in the
 //! way. So there must have been one: open at the same time, and at a table that the failed transaction had named, or at
-//! one that is connected to it by a foreign key, a trigger or a view. Two more things are wrong whatever the order is: a
-//! circle of waits that the server never ends, so that the stage had to, and a transaction that the server calls over
+//! one that is connected to it by a foreign key, a trigger or a view. Two more things are wrong whatever the order is:
+//! a circle of waits that the server never ends, so that the stage had to, and a transaction that the server calls over
 //! after a statement that succeeded.
 //!
 //! Source: ours. No manual promises that failures have a cause, so what is seen here has the lower rank. Where a vendor

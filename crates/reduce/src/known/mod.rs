@@ -1,8 +1,8 @@
 //! Issues that are already on record: a hit on one of them is counted, not shown.
 //!
 //! Idea: a file per issue under `known/`, reviewed like code: where it is tracked, which versions and levels have
-//! it, its cause, the edits that make it vanish, and a case that shows it. A finding is a known issue when target, level
-//! and cause fit, and when it does not show any more after each of the edits ([`Edit`]), which is tried on every hit.
+//! it, its cause, the edits that make it vanish, and a case that shows it. A finding is a known issue when target,
+//! level and cause fit, and when it does not show any more after each of the edits ([`Edit`]), which is tried on every hit.
 //! The case is for the other direction: an entry whose case no longer shows anything is out of date, and is reported
 //! ([`KnownIssue::presence`]).
 //!

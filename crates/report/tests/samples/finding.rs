@@ -383,11 +383,8 @@ pub fn hunt() -> HuntSummary {
             "PG-EXAMPLE".to_owned(),
             "measured on 15.18: shows; here on 15.20: does not".to_owned(),
         )]),
-        servers_lost: 0,
-        servers_stopped: 0,
-        barren_kinds: 0,
         folder: Some("hunt-out".to_owned()),
-        stopped: None,
+        ..HuntSummary::default()
     }
 }
 
