@@ -5,7 +5,7 @@
 //! [level.writes]
 //! order = "commit"                # or: any
 //! reads = "serial"                # or: free, locked
-//! sees = "latest"                 # or: statement-snapshot, transaction-snapshot, late-snapshot
+//! sees = "latest"                 # or: retried, statement-snapshot, transaction-snapshot, late-snapshot
 //! locking_reads = "https://…"     # optional: rows that a locking read returned stay as they are until its end
 //! url = "https://…"
 //! says = "Every row and gap that a write looks at stays locked until the transaction ends."
@@ -43,6 +43,8 @@ pub enum ReadPlace {
 pub enum WriteView {
     /// The latest committed version of each row while the statement runs.
     Latest,
+    /// Those of one moment between the statement's beginning and its end: after a conflict it is executed anew.
+    Retried,
     /// Those at the statement's beginning; a row changed since then is checked again.
     StatementSnapshot,
     /// Those at the transaction's beginning; a row changed since then is an error.
@@ -56,8 +58,12 @@ pub enum WriteView {
 pub enum Deviation {
     /// Another transaction had changed the row, but not committed, when the write began.
     Locked,
-    /// Another transaction changed the row after the write had begun.
-    Passed,
+    /// The row, or its key, was not there when the write began.
+    Inserted,
+    /// The write had examined the row, which did not match then, and another transaction changed it afterwards.
+    Released,
+    /// A query inside the write read what was committed before the write came to its end.
+    Earlier,
     /// Another transaction committed between two statements of the transaction.
     Between,
     /// A query inside a write read what another transaction had not committed.
@@ -74,9 +80,11 @@ pub enum Deviation {
 }
 
 impl Deviation {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Locked,
-        Self::Passed,
+        Self::Inserted,
+        Self::Released,
+        Self::Earlier,
         Self::Between,
         Self::Uncommitted,
         Self::Held,
@@ -89,7 +97,9 @@ impl Deviation {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Locked => "locked",
-            Self::Passed => "passed",
+            Self::Inserted => "inserted",
+            Self::Released => "released",
+            Self::Earlier => "earlier",
             Self::Between => "between",
             Self::Uncommitted => "uncommitted",
             Self::Held => "held",
@@ -172,6 +182,7 @@ impl Source<'_> {
         let orders = [("commit", SerialOrder::Commit), ("any", SerialOrder::Any)];
         let views = [
             ("latest", WriteView::Latest),
+            ("retried", WriteView::Retried),
             ("statement-snapshot", WriteView::StatementSnapshot),
             ("transaction-snapshot", WriteView::TransactionSnapshot),
             ("late-snapshot", WriteView::LateSnapshot),

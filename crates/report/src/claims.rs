@@ -177,6 +177,7 @@ const fn reads(writes: &WriteClaims) -> &'static str {
 const fn sees(writes: &WriteClaims) -> &'static str {
     match writes.sees {
         WriteView::Latest => "latest",
+        WriteView::Retried => "retried",
         WriteView::StatementSnapshot => "statement-snapshot",
         WriteView::TransactionSnapshot => "transaction-snapshot",
         WriteView::LateSnapshot => "late-snapshot",
@@ -195,6 +196,7 @@ fn writes_told(writes: &WriteClaims) -> String {
     };
     let sees = match writes.sees {
         WriteView::Latest => "a write sees the latest committed rows",
+        WriteView::Retried => "a write sees one committed state, a newer one after each conflict",
         WriteView::StatementSnapshot => "a write sees the rows of its beginning and checks again",
         WriteView::TransactionSnapshot => "a write sees the rows of its transaction's beginning",
         WriteView::LateSnapshot => "a write sees the rows of its transaction's first read",

@@ -55,7 +55,7 @@ impl Looking<'_, '_> {
         let mut moments = match (self.is_read(), self.claims.reads, self.sees()) {
             (true, ReadPlace::Locked, _) if is_single => vec![start, end],
             (true, ReadPlace::Locked, _) => vec![end],
-            (_, _, WriteView::Latest) => vec![end],
+            (_, _, WriteView::Latest | WriteView::Retried) => vec![end],
             (_, _, WriteView::StatementSnapshot) => vec![start],
             (_, _, WriteView::TransactionSnapshot) => vec![snapshot],
             (_, _, WriteView::LateSnapshot) => {

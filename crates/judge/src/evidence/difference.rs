@@ -83,8 +83,9 @@ impl Failure {
 
 impl Difference {
     /// Whether it is only about what was read.
-    pub const fn is_of_reads(&self) -> bool {
-        matches!(self, Self::Statement { answer: AnswerDifference::Returned { .. }, .. })
+    pub fn is_of_reads(&self) -> bool {
+        matches!(self, Self::Statement { answer: AnswerDifference::Returned { .. }, sql, .. }
+            if !StatementKind::of(sql).writes())
     }
 }
 
@@ -138,7 +139,8 @@ pub fn answers(sql: &str, here: &Outcome, there: &Outcome) -> Option<AnswerDiffe
                 let (count, instead_of) = (here.affected, there.affected);
                 return Some(AnswerDifference::Affected { count, instead_of });
             }
-            let reads = matches!(kind, StatementKind::Select { .. });
+            // The rows of RETURNING are part of what a write did.
+            let reads = kind.writes() || matches!(kind, StatementKind::Select { .. });
             let same = || here.results.iter().map(sorted).eq(there.results.iter().map(sorted));
             let all = |results: &[Rows]| results.iter().map(|one| one.rows.clone()).collect();
             (reads && !same()).then(|| AnswerDifference::Returned {

@@ -5,8 +5,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anchorite_model::sql::{StatementKind, literal};
-use anchorite_model::{Case, Outcome, Rows, Run, RunError, SessionIndex, Statement, Step, Value};
-use anchorite_sql::Definition;
+use anchorite_model::{
+    Answer, Case, Event, Outcome, Rows, Run, RunError, SessionIndex, Statement, Step, Value,
+};
+use anchorite_sql::tokens::significant;
+use anchorite_sql::{Definition, ParsedStatement, schema};
 
 use crate::laboratory::Laboratory;
 
@@ -17,23 +20,61 @@ pub struct Effect {
     pub affected: u64,
     /// The row afterwards; `None` = deleted.
     pub values: Option<Vec<Value>>,
+    /// What it returned.
+    pub returned: Vec<Vec<Value>>,
 }
 
 /// Rows by the number of their table.
 pub type Contents = BTreeMap<usize, Vec<Vec<Value>>>;
 
-/// What a statement did to given contents: affected rows and what is there afterwards.
-pub type After = (u64, Vec<(String, Rows)>);
+/// What a statement did to given contents.
+#[derive(Debug, Clone)]
+pub struct After {
+    /// How many rows the server counted.
+    pub affected: u64,
+    /// What is there afterwards.
+    pub tables: Vec<(String, Rows)>,
+    /// What it returned (RETURNING), sorted.
+    pub returned: Vec<Vec<Value>>,
+}
+
+impl After {
+    /// Whether the answer to a statement says the same, as far as it says anything.
+    pub fn agrees(&self, answer: &Answer) -> bool {
+        answer.affected.is_none_or(|count| count == self.affected)
+            && returned(answer) == self.returned
+    }
+}
+
+/// Why it is not known what a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untried {
+    /// The rows cannot be put into the tables.
+    Filling,
+    /// The statement itself fails on them.
+    Statement,
+    /// It does more than to change that row.
+    NotThatRow,
+}
+
+/// The rows that a statement returned, sorted.
+pub fn returned(answer: &Answer) -> Vec<Vec<Value>> {
+    let mut rows: Vec<Vec<Value>> =
+        answer.results.iter().flat_map(|result| result.rows.clone()).collect();
+    rows.sort();
+    rows
+}
 
 /// Runs statements on chosen contents.
 pub struct Evaluator<'r> {
     run: &'r Run,
     ddl: Vec<Statement>,
     definitions: Vec<Definition>,
+    schema: Vec<schema::Table>,
     generated: HashSet<(String, String)>,
     /// The tables in the order of their creation, so that parents are filled first.
     filling_order: Vec<usize>,
-    known: HashMap<String, Result<After, String>>,
+    known: HashMap<String, Result<After, Untried>>,
 }
 
 /// The columns (table, column) that tables compute by themselves.
@@ -67,15 +108,50 @@ impl<'r> Evaluator<'r> {
         let mut filling_order: Vec<usize> = (0..run.final_state.len()).collect();
         filling_order.sort_by_key(|&table| created_at(&run.final_state[table].0));
         let generated = generated(&definitions);
-        Ok(Self { run, ddl, definitions, generated, filling_order, known: HashMap::new() })
+        let parsed = ddl.iter().map(|statement| ParsedStatement::read(&statement.sql, dialect));
+        let schema = schema::tables(&parsed.collect::<Vec<_>>());
+        Ok(Self { run, ddl, definitions, schema, generated, filling_order, known: HashMap::new() })
     }
 
-    /// Whether rows change by statements alone, so that they can be followed one by one; or why not.
-    pub fn follows_rows(&self) -> Result<(), String> {
-        if self.definitions.iter().any(|definition| definition.acts) {
-            return Err("a foreign key changes rows by itself".to_owned());
+    /// Whether a foreign key changes rows by itself when a row of this table is changed.
+    pub fn passes_on(&self, table: usize) -> bool {
+        let name = &self.run.final_state[table].0;
+        let is_referred = |definition: &&Definition| {
+            let mut names = definition.references.iter();
+            definition.references.is_empty() || names.any(|other| other.eq_ignore_ascii_case(name))
+        };
+        let acting = self.definitions.iter().filter(|definition| definition.acts);
+        acting.filter(is_referred).count() > 0
+    }
+
+    /// The columns of a table's primary key; none if there is none, or it is not known.
+    pub fn primary_key(&self, table: usize) -> Vec<usize> {
+        let (name, shape) = &self.run.final_state[table];
+        let is_it = |known: &&schema::Table| known.name.eq_ignore_ascii_case(name);
+        let Some(known) = self.schema.iter().find(is_it) else { return Vec::new() };
+        let column = |name: &String| {
+            shape.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
+        };
+        known.primary.iter().map(column).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The column of a table's primary key, if no other index can be used for a condition on these columns, and the
+    /// table is in one piece.
+    pub fn scanned_key(&self, table: usize, condition: &[&str]) -> Option<usize> {
+        let name = &self.run.final_state[table].0;
+        let known = self.schema.iter().find(|known| known.name.eq_ignore_ascii_case(name))?;
+        let dialect = self.run.target.product.dialect();
+        let is_divided = |statement: &Statement| {
+            significant(&statement.sql, dialect).iter().any(|token| token.is_word("PARTITION"))
+        };
+        let mut indexed = known.unique.iter().chain(&known.indexed).chain(&known.foreign);
+        let is_used =
+            |column: &String| condition.iter().any(|name| name.eq_ignore_ascii_case(column));
+        let is_alone = !indexed.any(is_used) && !self.ddl.iter().any(is_divided);
+        match self.primary_key(table).as_slice() {
+            [column] if is_alone => Some(*column),
+            _ => None,
         }
-        Ok(())
     }
 
     /// The tables that a row of this one may refer to: those that were created before it.
@@ -94,22 +170,27 @@ impl<'r> Evaluator<'r> {
         row: &[Value],
         others: &Contents,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Result<Effect, String>, RunError> {
+    ) -> Result<Result<Effect, Untried>, RunError> {
         let mut contents = others.clone();
         contents.insert(table, vec![row.to_vec()]);
         let after = match self.on(session, sql, &contents, laboratory)? {
             Ok(after) => after,
             Err(reason) => return Ok(Err(reason)),
         };
-        for (other, (_, rows)) in after.1.iter().enumerate().filter(|(other, _)| *other != table) {
+        for (other, (_, rows)) in
+            after.tables.iter().enumerate().filter(|(other, _)| *other != table)
+        {
             if rows.rows.len() != contents.get(&other).map_or(0, Vec::len) {
-                return Ok(Err("a write changes a second table".to_owned()));
+                return Ok(Err(Untried::NotThatRow));
             }
         }
-        let left = &after.1[table].1.rows;
+        let left = &after.tables[table].1.rows;
         Ok(match left.len() {
-            0 | 1 => Ok(Effect { affected: after.0, values: left.first().cloned() }),
-            _ => Err("a write makes two rows of one".to_owned()),
+            0 | 1 => {
+                let (affected, values) = (after.affected, left.first().cloned());
+                Ok(Effect { affected, values, returned: after.returned })
+            }
+            _ => Err(Untried::NotThatRow),
         })
     }
 
@@ -170,7 +251,7 @@ impl<'r> Evaluator<'r> {
         sql: &str,
         contents: &Contents,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Result<After, String>, RunError> {
+    ) -> Result<Result<After, Untried>, RunError> {
         let mut statements = self.filling(contents);
         statements.push(sql.to_owned());
         let key = statements.join(";\n");
@@ -211,18 +292,17 @@ impl<'r> Evaluator<'r> {
     }
 }
 
-fn read(rehearsal: &Run) -> Result<After, String> {
-    let failed = rehearsal.events.iter().find_map(|event| match &event.outcome {
-        Outcome::Error(error) => Some(&error.message),
-        _ => None,
-    });
-    if let Some(message) = failed {
-        return Err(format!("a statement fails on a single row: {message}"));
+fn read(rehearsal: &Run) -> Result<After, Untried> {
+    let failed = |event: &Event| matches!(event.outcome, Outcome::Error(_));
+    let filling = rehearsal.events.split_last().map_or(&[][..], |(_, filling)| filling);
+    if filling.iter().any(failed) {
+        return Err(Untried::Filling);
     }
     match rehearsal.events.last().map(|event| &event.outcome) {
         Some(Outcome::Ok(answer)) => {
-            Ok((answer.affected.unwrap_or(0), rehearsal.final_state.clone()))
+            let (affected, tables) = (answer.affected.unwrap_or(0), rehearsal.final_state.clone());
+            Ok(After { affected, tables, returned: returned(answer) })
         }
-        _ => Err("a statement on a single row was not answered".to_owned()),
+        _ => Err(Untried::Statement),
     }
 }

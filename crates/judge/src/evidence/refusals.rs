@@ -34,7 +34,9 @@ pub fn refused_inserts<'r>(
             committed: true,
             began: match sees {
                 WriteView::TransactionSnapshot | WriteView::LateSnapshot => transaction.began,
-                WriteView::Latest | WriteView::StatementSnapshot => insert.start,
+                WriteView::Latest | WriteView::Retried | WriteView::StatementSnapshot => {
+                    insert.start
+                }
             },
             ended: insert.end,
             ..transaction.clone()

@@ -126,6 +126,8 @@ impl Search<'_, '_> {
                 only => drop(halfway.get_or_insert(only)),
             }
         }
+        // An order that was not tried may also explain the statements.
+        let halfway = halfway.filter(|_| all_tried);
         Ok(halfway.unwrap_or(Serial::Unexplained { orders: tried, all_tried }))
     }
 

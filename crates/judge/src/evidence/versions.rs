@@ -1,6 +1,6 @@
 //! The versions of every row while a run is followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anchorite_model::{Rows, Value};
 
@@ -112,6 +112,14 @@ impl State {
                 }
             }
         }
+    }
+
+    /// The moments of commits after the first and not after the second moment, in order.
+    pub fn commits_between(&self, after: usize, until: usize) -> Vec<usize> {
+        let versions = self.rows.iter().flat_map(|row| &row.versions);
+        let committed = versions.filter_map(|version| version.committed);
+        let moments: BTreeSet<usize> = committed.filter(|at| *at > after && *at <= until).collect();
+        moments.into_iter().collect()
     }
 
     /// Everything that a transaction sees at a moment, by table.

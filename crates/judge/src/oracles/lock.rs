@@ -6,12 +6,13 @@
 //! matches, on a table with just that row. The claims say where the vendor promises this (`locking_reads`).
 //!
 //! Assumption: the row was still the same when the write began, and the write could see it. So nothing is claimed if
-//! the reader has written anything itself, or if any transaction has committed since the writer began. Blind spot:
-//! queries over several tables or without all columns; locks of writes; gaps.
+//! the reader had written to the table before it read, or if another transaction has committed since the writer began.
+//! What the reader writes afterwards changes nothing for others. Blind spot: queries over several tables or without all
+//! columns; locks of writes; gaps.
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Deed, Judgement, Run, Value, Verdict};
-use anchorite_sql::{locked_table, write_shape};
+use anchorite_sql::{Definition, locked_table, write_shape};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
@@ -89,7 +90,6 @@ impl Held<'_> {
             return Ok(None);
         }
         let mut evaluator = evidence.evaluator()?;
-        evaluator.follows_rows()?;
         for meeting in meetings {
             let Meeting { write, table, writer, .. } = meeting;
             let others: Contents = evaluator
@@ -120,6 +120,9 @@ impl Held<'_> {
         for reader in self.transactions.iter().filter(|reader| self.keeps_locks(reader)) {
             for read in &reader.statements {
                 let Some((table, rows)) = self.locked_rows(read) else { continue };
+                if self.has_written(reader, read, table) {
+                    continue;
+                }
                 for (writer, write) in self.writes_meanwhile(reader, read, table) {
                     found.push(Meeting { reader, read, rows, table, writer, write });
                 }
@@ -131,13 +134,34 @@ impl Held<'_> {
     /// Whether its locks are taken immediately, and kept.
     fn keeps_locks(&self, reader: &Transaction<'_>) -> bool {
         let gives_up = |statement: &Performed<'_>| {
-            statement.undone
-                || statement.ignored
-                || statement.is_write()
-                || statement.reply.is_err()
+            statement.undone || statement.ignored || statement.reply.is_err()
         };
         reader.begin.is_some_and(|begin| !is_optimistic(begin))
             && !reader.statements.iter().any(gives_up)
+    }
+
+    /// Whether the reader had written to the table before it read there, so that it may have returned versions that
+    /// nobody else sees. What it writes later leaves the committed versions as they were returned.
+    fn has_written(&self, reader: &Transaction<'_>, read: &Performed<'_>, table: usize) -> bool {
+        let (dialect, name) = (self.run.target.product.dialect(), &self.run.final_state[table].0);
+        let may_reach = |statement: &Performed<'_>| {
+            let shape = write_shape(statement.sql, dialect);
+            shape.is_none_or(|shape| shape.table.eq_ignore_ascii_case(name)) || self.may_act(table)
+        };
+        let before = reader.statements.iter().filter(|statement| statement.start < read.start);
+        before.filter(|statement| statement.is_write()).any(may_reach)
+    }
+
+    /// Whether a foreign key may change rows of this table by itself.
+    fn may_act(&self, table: usize) -> bool {
+        let (dialect, name) = (self.run.target.product.dialect(), &self.run.final_state[table].0);
+        let definitions =
+            self.run.case.setup.iter().map(|statement| Definition::read(&statement.sql, dialect));
+        let concerns = |definition: &Definition| {
+            let is_it = |table: &String| table.eq_ignore_ascii_case(name);
+            definition.table.as_ref().is_none_or(is_it)
+        };
+        definitions.filter(|definition| definition.acts).any(|definition| concerns(&definition))
     }
 
     /// The table and the whole rows that a read has locked.
@@ -185,16 +209,22 @@ impl Held<'_> {
                 && is_change
                 && write.reply.is_ok()
                 && simple()
-                && !self.somebody_committed(writer, write)
+                && !self.somebody_committed(reader, writer, write)
         })
     }
 
-    /// Whether another session's writes became visible since the writer began.
-    fn somebody_committed(&self, writer: &Transaction<'_>, write: &Performed<'_>) -> bool {
+    /// Whether writes of others became visible since the writer began. The reader's do so only when it ends.
+    fn somebody_committed(
+        &self,
+        reader: &Transaction<'_>,
+        writer: &Transaction<'_>,
+        write: &Performed<'_>,
+    ) -> bool {
         self.transactions.iter().any(|other| {
             other.committed
                 && other.is_writer()
                 && !std::ptr::eq(other, writer)
+                && !std::ptr::eq(other, reader)
                 && other.ended > writer.began
                 && other.began < write.end
         })

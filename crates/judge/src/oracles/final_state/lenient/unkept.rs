@@ -160,6 +160,6 @@ impl Asked<'_, '_, '_> {
         tables: &Contents,
     ) -> Result<Option<Vec<Row>>, RunError> {
         let after = self.evaluator.on(session, sql, tables, self.laboratory)?;
-        Ok(after.ok().map(|(_, after)| after[table].1.rows.clone()))
+        Ok(after.ok().map(|after| after.tables[table].1.rows.clone()))
     }
 }

@@ -23,8 +23,14 @@
 
 mod change;
 mod insert;
+mod retried;
+mod scan;
 mod simulate;
 mod snapshots;
+mod together;
+mod treatment;
+mod unfollowed;
+mod whole;
 
 /// Takes the value out of a double result, or returns the inner error.
 macro_rules! inner {
@@ -39,15 +45,15 @@ use inner;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception, WriteWord};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Event, Outcome, Run, RunError};
+use anchorite_model::{Run, RunError};
 
 use crate::evidence::Evidence;
-use crate::evidence::orders::Submissions;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
 use anchorite_sql::write_shape;
 use simulate::{Course, Simulation};
+pub use unfollowed::Unfollowed;
 
 /// What the mechanism says.
 pub enum Explanation<'c> {
@@ -61,7 +67,7 @@ pub enum Explanation<'c> {
     /// It cannot give what was observed.
     Impossible(Vec<String>),
     /// The run contains something that is not followed.
-    CannotTell(String),
+    CannotTell(Unfollowed),
 }
 
 /// Looks for a course of events within the documented mechanism that ends as the run did.
@@ -72,34 +78,39 @@ pub fn explain<'a, 'c>(
     laboratory: &mut Laboratory<'_>,
 ) -> Result<Explanation<'c>, RunError> {
     let run = evidence.run;
-    let committed: Vec<&Transaction<'_>> =
-        transactions.iter().filter(|transaction| transaction.committed).collect();
-    let mut writes = committed.iter().flat_map(|transaction| &transaction.statements);
-    if writes.any(|statement| statement.kind == StatementKind::Ddl) {
-        return Ok(Explanation::CannotTell("there is DDL in the schedule".to_owned()));
+    let mut writes = transactions.iter().filter(|transaction| transaction.committed);
+    let is_ddl = |statement: &Performed<'_>| statement.kind == StatementKind::Ddl;
+    if writes.any(|transaction| transaction.statements.iter().any(is_ddl)) {
+        return Ok(Explanation::CannotTell(Unfollowed::Ddl));
     }
-    if let Some(reason) = dirty_query(run, &committed, documented) {
-        return Ok(Explanation::CannotTell(reason));
+    if may_read_dirty(run, transactions, documented) {
+        return Ok(Explanation::CannotTell(Unfollowed::DirtyQuery));
     }
-    let evaluator = evidence.evaluator();
-    let followed = evaluator.and_then(|evaluator| evaluator.follows_rows().map(|()| evaluator));
-    let mut evaluator = match followed {
-        Ok(evaluator) => evaluator,
-        Err(reason) => return Ok(Explanation::CannotTell(reason)),
+    let Ok(mut evaluator) = evidence.evaluator() else {
+        return Ok(Explanation::CannotTell(Unfollowed::SetUp));
+    };
+    let Some(alternatives) = together::alternatives(run, transactions) else {
+        return Ok(Explanation::CannotTell(Unfollowed::Together));
     };
     let initial = evidence.initial(laboratory)?;
-    let mut simulation = Simulation::new(run, &committed, documented);
-    let courses = simulation.courses(initial, &mut evaluator, laboratory)?;
-    Ok(match courses {
-        Ok(courses) => match conclude(run, &courses, documented) {
-            Explanation::Impossible(_) if unseen_versions(run, transactions, documented) => {
-                let reason = "an UPDATE may have judged a row by a version that was rolled back, or \
-                              that a statement had made which was still waiting";
-                Explanation::CannotTell(reason.to_owned())
-            }
-            explanation => explanation,
-        },
-        Err(reason) => Explanation::CannotTell(reason),
+    let mut courses = Vec::new();
+    let mut unfollowed = None;
+    for transactions in &alternatives {
+        let committed: Vec<&Transaction<'_>> =
+            transactions.iter().filter(|transaction| transaction.committed).collect();
+        let mut simulation = Simulation::new(run, &committed, documented);
+        match simulation.courses(initial, &mut evaluator, laboratory)? {
+            Ok(more) => courses.extend(more),
+            Err(reason) => unfollowed = Some(reason),
+        }
+    }
+    Ok(match (conclude(run, &courses, documented), unfollowed) {
+        (documented @ Explanation::Documented { .. }, _) => documented,
+        (_, Some(reason)) => Explanation::CannotTell(reason),
+        (Explanation::Impossible(_), _) if unseen_versions(run, transactions, documented) => {
+            Explanation::CannotTell(Unfollowed::UnseenVersions)
+        }
+        (explanation, _) => explanation,
     })
 }
 
@@ -138,24 +149,19 @@ fn unseen_versions(
     })
 }
 
-/// If queries inside writes may read uncommitted data, and there are such queries, what they read is not known.
-fn dirty_query(
+/// Whether there are queries inside writes that may read uncommitted data: what they read is not known.
+fn may_read_dirty(
     run: &Run,
-    committed: &[&Transaction<'_>],
+    transactions: &[Transaction<'_>],
     documented: &DocumentedWrites<'_>,
-) -> Option<String> {
+) -> bool {
     let dialect = run.target.product.dialect();
-    let writes = committed.iter().flat_map(|transaction| &transaction.statements);
-    let mut queries = writes.filter(|statement| {
-        let shape = write_shape(statement.sql, dialect);
-        statement.kind.writes() && shape.is_none_or(|shape| shape.has_subquery)
-    });
-    let exception = queries.find_map(|statement| {
-        let word = WriteWord::of(&statement.kind)?;
-        documented.excuse(word, Deviation::Uncommitted)
-    });
-    exception.map(|exception| {
-        format!("a query inside a write may read what is not committed ({})", exception.url)
+    let committed = transactions.iter().filter(|transaction| transaction.committed);
+    let mut writes = committed.flat_map(|transaction| &transaction.statements);
+    writes.any(|statement| {
+        let queries = || write_shape(statement.sql, dialect).is_none_or(|shape| shape.has_subquery);
+        let excuse = |word| documented.excuse(word, Deviation::Uncommitted);
+        WriteWord::of(&statement.kind).and_then(excuse).is_some() && queries()
     })
 }
 
@@ -165,18 +171,22 @@ fn conclude<'c>(
     documented: &DocumentedWrites<'c>,
 ) -> Explanation<'c> {
     let arrived = courses.iter().filter(|course| course.failure.is_none());
-    let excused = arrived.clone().filter_map(|course| excuse(run, course, documented));
+    let is_certain = |course: &&Course| course.deviations.iter().all(|left| left.is_certain);
+    let excused = arrived.clone().filter(is_certain);
+    let excused = excused.filter_map(|course| excuse(run, course, documented));
     if let Some((exception, because)) = excused.min_by_key(|(found, _)| !found.is_documented()) {
         return Explanation::Documented { exception, because };
+    }
+    if arrived.clone().any(|course| excuse(run, course, documented).is_some()) {
+        return Explanation::CannotTell(Unfollowed::ScanOrder);
+    }
+    if let Some(reason) = courses.iter().find_map(|course| course.unfollowed) {
+        return Explanation::CannotTell(reason);
     }
     if let Some(course) = arrived.clone().next() {
         return Explanation::Impossible(
             course.deviations.iter().map(|deviation| deviation.sentence(run)).collect(),
         );
-    }
-    if released_together(run) {
-        let reason = "several statements were set free at once, and who came first is not known";
-        return Explanation::CannotTell(reason.to_owned());
     }
     let because = courses.iter().filter_map(|course| course.failure.clone()).take(1).collect();
     Explanation::Impossible(because)
@@ -221,21 +231,6 @@ pub(super) fn exception_sentence(exception: &Exception) -> String {
     }
 }
 
-/// Whether two statements were answered because of one submission, in addition to a COMMIT or ROLLBACK that released
-/// them. Then the order of the answers does not show which of them did its work first.
-fn released_together(run: &Run) -> bool {
-    let submissions = Submissions::of(run);
-    let did_work = |event: &Event| match event.outcome {
-        Outcome::Resumed(_) => true,
-        Outcome::Ok(_) => !StatementKind::of(&event.sql).ends_transaction(),
-        Outcome::Error(_) | Outcome::Blocked { .. } | Outcome::Skipped { .. } => false,
-    };
-    let at_work = run.events.iter().filter(|event| did_work(event));
-    let moments = at_work.filter_map(|event| event.answered);
-    let numbers: Vec<usize> = moments.map(|moment| submissions.before(moment)).collect();
-    numbers.windows(2).any(|pair| pair[0] == pair[1])
-}
-
 impl simulate::LeftAlone {
     fn sentence(&self, run: &Run) -> String {
         let sql = &run.case.steps[self.n - 1].statement.sql;
@@ -243,7 +238,9 @@ impl simulate::LeftAlone {
             Deviation::Locked => {
                 "which another transaction had changed and not yet committed when it began"
             }
-            Deviation::Passed => "which another transaction changed after it had begun",
+            Deviation::Inserted => "which was not there when it began",
+            Deviation::Released => "which another transaction changed after it had not matched",
+            Deviation::Earlier => "which another transaction committed while it ran",
             Deviation::Between => "which another transaction committed in between",
             Deviation::Uncommitted => "which another transaction had not committed",
             Deviation::Held => {

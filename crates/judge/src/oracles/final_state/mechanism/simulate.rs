@@ -4,6 +4,7 @@ use anchorite_claims::{Deviation, DocumentedWrites, WriteView, WriteWord};
 use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Rows, Run, RunError, Value};
 
+use super::unfollowed::Unfollowed;
 use super::{inner, snapshots};
 use crate::evidence::evaluator::Evaluator;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
@@ -26,6 +27,8 @@ pub struct LeftAlone {
     pub kind: Deviation,
     /// The row, spelled out.
     pub row: String,
+    /// Whether that may be so whatever the path of the scan.
+    pub is_certain: bool,
 }
 
 /// One way in which everything may have happened.
@@ -35,6 +38,8 @@ pub struct Course {
     pub deviations: Vec<LeftAlone>,
     /// Why it does not end as the run did; `None` = it does.
     pub failure: Option<String>,
+    /// Why it is not followed further.
+    pub unfollowed: Option<Unfollowed>,
 }
 
 /// What to follow.
@@ -42,7 +47,7 @@ pub struct Simulation<'a, 'r> {
     run: &'r Run,
     pub(super) committed: &'a [&'a Transaction<'r>],
     pub(super) sees: WriteView,
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
     actions: Vec<Action>,
     /// For each transaction the moment of its snapshot, where it has one for all its statements.
     snapshots: Vec<usize>,
@@ -54,7 +59,7 @@ enum Action {
     Commit { writer: Writer },
 }
 
-pub(super) type Outer<T> = Result<Result<T, String>, RunError>;
+pub(super) type Outer<T> = Result<Result<T, Unfollowed>, RunError>;
 
 impl<'a, 'r> Simulation<'a, 'r> {
     /// Prepares to follow these transactions.
@@ -88,7 +93,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
     ) -> Outer<Vec<Course>> {
         let mut courses = Vec::new();
         let Some(choices) = snapshots::choices(self.committed, self.sees) else {
-            return Ok(Err("too many snapshots are possible".to_owned()));
+            return Ok(Err(Unfollowed::Snapshots));
         };
         for snapshots in choices {
             self.snapshots = snapshots;
@@ -109,7 +114,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
     ) -> Outer<()> {
         let Some(action) = self.actions.get(at) else {
             let failure = self.arrives(&state);
-            courses.push(Course { deviations, failure });
+            courses.push(Course { deviations, failure, unfollowed: None });
             return Ok(Ok(()));
         };
         let (writer, statement) = match *action {
@@ -122,26 +127,28 @@ impl<'a, 'r> Simulation<'a, 'r> {
             }
         };
         let sql = statement.sql;
-        let Some(shape) = write_shape(sql, self.dialect) else {
-            return Ok(Err(format!(
-                "a statement is too complex to be followed: {}",
-                abridged(sql)
-            )));
-        };
-        let branches = match statement.kind {
-            StatementKind::Update | StatementKind::Delete => {
+        let is_change = matches!(statement.kind, StatementKind::Update | StatementKind::Delete);
+        let branches = match write_shape(sql, self.dialect) {
+            Some(shape) if is_change => {
                 inner!(self.change(&state, writer, statement, &shape, evaluator, laboratory))
             }
-            _ => inner!(self.insert(&state, writer, statement, &shape, evaluator, laboratory)),
+            Some(shape) => {
+                inner!(self.insert(&state, writer, statement, &shape, evaluator, laboratory))
+            }
+            None => inner!(self.whole(&state, writer, statement, false, evaluator, laboratory)),
         };
         if branches.next.is_empty() {
             let failure = Some(branches.failure(statement));
-            courses.push(Course { deviations, failure });
+            courses.push(Course { deviations, failure, unfollowed: branches.other });
             return Ok(Ok(()));
+        }
+        if branches.other.is_some() {
+            let (deviations, failure) = (deviations.clone(), Some(String::new()));
+            courses.push(Course { deviations, failure, unfollowed: branches.other });
         }
         for (next, more) in branches.next {
             if courses.len() >= MOST_COURSES {
-                return Ok(Err("too many courses are possible".to_owned()));
+                return Ok(Err(Unfollowed::Courses));
             }
             let deviations = deviations.iter().cloned().chain(more).collect();
             inner!(self.follow(next, at + 1, deviations, courses, evaluator, laboratory));
@@ -174,7 +181,9 @@ impl<'a, 'r> Simulation<'a, 'r> {
             WriteView::TransactionSnapshot | WriteView::LateSnapshot => {
                 (WriteView::TransactionSnapshot, self.snapshots[writer])
             }
-            WriteView::Latest | WriteView::StatementSnapshot => (self.sees, statement.start),
+            WriteView::Latest | WriteView::Retried | WriteView::StatementSnapshot => {
+                (self.sees, statement.start)
+            }
         }
     }
 }
@@ -186,6 +195,8 @@ pub(super) struct Branches {
     pub(super) next: Vec<(State, Vec<LeftAlone>)>,
     /// The rows that it must change in any case, spelled out.
     pub(super) certain: Vec<String>,
+    /// Why it may also lead to other states, which are not followed.
+    pub(super) other: Option<Unfollowed>,
 }
 
 impl Branches {

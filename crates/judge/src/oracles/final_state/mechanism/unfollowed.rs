@@ -1,0 +1,63 @@
+//! Why a run is not followed to its end: fixed sentences, so that they can be counted.
+
+/// What is not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Unfollowed {
+    /// Tables change during the schedule.
+    #[error("there is DDL in the schedule")]
+    Ddl,
+    /// What is inside a write that may read dirty data.
+    #[error("a query inside a write may read what is not committed")]
+    DirtyQuery,
+    /// Versions that nobody committed count, and are not followed.
+    #[error(
+        "an UPDATE may have judged a row by a version that was rolled back, or that a statement had made which was \
+         still waiting"
+    )]
+    UnseenVersions,
+    /// There is no evaluator.
+    #[error("the set-up does more than to fill tables")]
+    SetUp,
+    /// Several tables, joins, LIMIT.
+    #[error("a write is too complex to be followed")]
+    Complex,
+    /// A table that is not there at the end.
+    #[error("a written table is not there at the end")]
+    NoTable,
+    /// The snapshots of transactions.
+    #[error("too many snapshots are possible")]
+    Snapshots,
+    /// The branches.
+    #[error("too many courses are possible")]
+    Courses,
+    /// The rows of one statement.
+    #[error("too many rows may be judged either way")]
+    Rows,
+    /// Statements that one COMMIT released.
+    #[error("too many statements were set free at once")]
+    Together,
+    /// A join is not looked at again.
+    #[error(
+        "a row was changed meanwhile and judged again by a condition with a query in it, which may keep what it found \
+         before"
+    )]
+    JudgedAgain,
+    /// A statement that cannot be taken apart, while others committed.
+    #[error("a write that needs whole tables waited while they changed")]
+    WholeTables,
+    /// The query of an INSERT, while others committed.
+    #[error("what an INSERT that waited has read is not known")]
+    InsertRead,
+    /// The rows of an INSERT, while others committed.
+    #[error("the rows of an INSERT that waited may have met others at different times")]
+    InsertRows,
+    /// The keys of an optimistic transaction.
+    #[error("the keys of an optimistic transaction are checked when it commits")]
+    Optimistic,
+    /// The access path.
+    #[error("in which order a scan that waited came to its rows is not known")]
+    ScanOrder,
+    /// The database does not tell what a statement does.
+    #[error("a write cannot be tried on given rows")]
+    Untried,
+}

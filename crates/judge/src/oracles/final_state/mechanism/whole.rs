@@ -1,0 +1,162 @@
+//! What a write may have done that cannot be taken apart into rows: it reads the table that it writes, or foreign keys
+//! change rows of other tables by themselves. It is executed on complete tables.
+//!
+//! Idea: if nothing was committed while it ran, there is just one state that it can have seen. Otherwise it may have
+//! seen each of those in between; if none of them gives what was observed, it may also have seen some of each, and
+//! nothing is said.
+
+use anchorite_claims::{Deviation, WriteView, WriteWord};
+use anchorite_model::{Rows, RunError, Value};
+
+use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
+use super::unfollowed::Unfollowed;
+use crate::evidence::evaluator::{Contents, Evaluator};
+use crate::evidence::transactions::Performed;
+use crate::evidence::versions::{Row, State, Writer};
+use crate::laboratory::Laboratory;
+
+impl<'r> Simulation<'_, 'r> {
+    /// The states that a write may lead to which is executed on whole tables. One that is not exact (LIMIT) may change
+    /// others of the rows that match, so that nothing is said if none of these states fits.
+    pub(super) fn whole(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'r>,
+        is_exact: bool,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<Branches> {
+        let session = self.committed[writer].session;
+        let views = self.views(state, writer, statement);
+        let mut branches = Branches::default();
+        let latest = state.view(writer, statement.end);
+        for view in &views {
+            let Ok(after) = evaluator.on(session, statement.sql, view, laboratory)? else {
+                return Ok(Err(Unfollowed::Untried));
+            };
+            if !statement.reply.is_ok_and(|answer| after.agrees(answer)) {
+                continue;
+            }
+            let after = after.tables.into_iter().enumerate().map(|(at, (_, rows))| (at, rows.rows));
+            let left = if *view == latest { Vec::new() } else { vec![earlier(statement)] };
+            let next = replaced(state, view, &after.collect(), writer, statement, evaluator);
+            branches.next.extend(next.map(|next| (next, left)));
+        }
+        let begin = self.view_of(writer, statement).1;
+        let is_quiet = state.commits_between(begin, statement.end).is_empty();
+        branches.other = match is_exact {
+            false => Some(Unfollowed::Complex),
+            true => (!is_quiet).then_some(Unfollowed::WholeTables),
+        };
+        Ok(Ok(branches))
+    }
+
+    /// Whether a write changes rows of other tables, by foreign keys, in a state that it may have seen.
+    pub(super) fn sets_off_actions(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'r>,
+        table: usize,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<bool, RunError> {
+        let begin = self.view_of(writer, statement).1;
+        let later = state.commits_between(begin, statement.end);
+        for moment in std::iter::once(begin).chain(later) {
+            let view = state.view(writer, moment);
+            let session = self.committed[writer].session;
+            let Ok(after) = evaluator.on(session, statement.sql, &view, laboratory)? else {
+                return Ok(true);
+            };
+            let is_changed = |(at, rows): (usize, &(String, Rows))| {
+                let old = view.get(&at).cloned().unwrap_or_default();
+                at != table && exchanged(old, &rows.1.rows) != (Vec::new(), Vec::new())
+            };
+            if after.tables.iter().enumerate().any(is_changed) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What a write can have seen as a whole, latest first.
+    pub(super) fn views(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'_>,
+    ) -> Vec<Contents> {
+        let (sees, begin) = self.view_of(writer, statement);
+        let mut moments = vec![begin];
+        if matches!(sees, WriteView::Latest | WriteView::Retried) {
+            moments.extend(state.commits_between(begin, statement.end));
+        }
+        let mut views: Vec<Contents> = Vec::new();
+        for moment in moments.into_iter().rev() {
+            let view = state.view(writer, moment);
+            if !views.contains(&view) {
+                views.push(view);
+            }
+        }
+        views
+    }
+}
+
+/// The deviation of a write whose query saw an earlier state.
+pub(super) fn earlier(statement: &Performed<'_>) -> LeftAlone {
+    let word = WriteWord::of(&statement.kind).unwrap_or(WriteWord::Insert);
+    let row = "what its query would find".to_owned();
+    LeftAlone { n: statement.n, word, kind: Deviation::Earlier, row, is_certain: true }
+}
+
+/// The state after all rows of `before` have become those of `after`; `None` if a row is changed that another
+/// transaction has not committed, or that is not there any more.
+fn replaced(
+    state: &State,
+    before: &Contents,
+    after: &Contents,
+    writer: Writer,
+    statement: &Performed<'_>,
+    evaluator: &Evaluator<'_>,
+) -> Option<State> {
+    let mut next = state.clone();
+    for (table, rows) in after {
+        let old = before.get(table).cloned().unwrap_or_default();
+        let (gone, mut added) = exchanged(old, rows);
+        let key = evaluator.primary_key(*table);
+        for values in gone {
+            let same = |new: &Vec<Value>| {
+                !key.is_empty() && key.iter().all(|&column| new[column] == values[column])
+            };
+            let successor = added.iter().position(same).map(|at| added.swap_remove(at));
+            let is_it = |row: &&mut Row| {
+                row.table == *table && row.visible(writer, statement.end) == Some(&values)
+            };
+            let row = next.rows.iter_mut().find(is_it)?;
+            if row.held_by_others(writer).next().is_some() {
+                return None;
+            }
+            row.versions.push(made(successor, writer, statement));
+        }
+        let new = |values| Row::new(*table, made(Some(values), writer, statement));
+        next.rows.extend(added.into_iter().map(new));
+    }
+    Some(next)
+}
+
+/// The rows that are gone and those that are new.
+pub(super) fn exchanged(
+    mut old: Vec<Vec<Value>>,
+    new: &[Vec<Value>],
+) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    let mut added = Vec::new();
+    for values in new {
+        match old.iter().position(|known| known == values) {
+            Some(at) => drop(old.swap_remove(at)),
+            None => added.push(values.clone()),
+        }
+    }
+    (old, added)
+}

@@ -1,0 +1,314 @@
+//! Runs written by hand, each with one thing in it that a level permits or forbids, and the verdict that it must get.
+//!
+//! A run is a text: who sends what, and what is answered. Serial orders and single rows are tried on embedded SQLite,
+//! whatever product the run is said to be of.
+
+use std::collections::BTreeMap;
+
+use anchorite_claims::Claims;
+use anchorite_judge::{Evidence, Laboratory, oracles};
+use anchorite_model::{
+    Answer, Blocker, BlockingKnowledge, Case, Ending, Event, Level, Outcome, Product, Rows, Run,
+    SessionInfo, TargetInfo, Value, Verdict,
+};
+use anchorite_stage::{FreshTables, RunOptions};
+
+/// A run of this product at this level. Behind `->` is what is answered: a count, rows, `waits`, or nothing; a waiting
+/// statement is named again when it is answered. A line `t = …` says what a table ends with.
+fn run(target: &str, level: Level, text: &str) -> Run {
+    let mut case_text = String::new();
+    let mut events: Vec<(String, String, String)> = Vec::new();
+    let mut final_state = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (who, rest) = line.split_once(' ').expect("a session or a table");
+        if let Some(rows) = rest.strip_prefix("= ") {
+            final_state.push((who.to_owned(), rows_of(rows)));
+            continue;
+        }
+        let (sql, answer) = rest.split_once(" -> ").unwrap_or((rest, ""));
+        let waits = |event: &&(String, String, String)| event.0 == who && event.2 == "waits";
+        let is_waiting = events.iter().rev().find(|event| event.0 == who).filter(waits).is_some();
+        if who != "setup" {
+            events.push((who.to_owned(), sql.to_owned(), answer.to_owned()));
+        }
+        if !is_waiting {
+            case_text += &format!("/* {who} */ {sql};\n");
+        }
+    }
+    let case = Case::parse("planted", &case_text).expect("a case");
+    let (product, version) = target.split_once(' ').expect("a product and a version");
+    let session = |name: &String| SessionInfo {
+        name: name.clone(),
+        level: Some(level),
+        level_read_back: level.to_string(),
+    };
+    Run {
+        sessions: case.sessions.iter().map(session).collect(),
+        target: TargetInfo {
+            product: Product::named(product),
+            version: version.to_owned(),
+            variant: String::new(),
+        },
+        level: Some(level),
+        settings: Vec::new(),
+        blocking: BlockingKnowledge::Asked("nobody".to_owned()),
+        events: numbered(&case, &events),
+        case,
+        final_state: final_state
+            .into_iter()
+            .map(|(name, rows)| {
+                let width = rows.first().map_or(2, Vec::len);
+                let columns = ["a", "b", "c"][..width].iter().map(ToString::to_string).collect();
+                (name, Rows { columns, rows })
+            })
+            .collect(),
+        checks: Vec::new(),
+        notes: Vec::new(),
+        ending: Ending::Complete,
+    }
+}
+
+fn numbered(case: &Case, told: &[(String, String, String)]) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    let mut count = 0;
+    for (who, sql, answer) in told {
+        let session = case.sessions.iter().position(|name| name == who).expect("a session");
+        let last = events.iter().rev().find(|event| event.session == session);
+        let waiting = last.filter(|event| matches!(event.outcome, Outcome::Blocked { .. }));
+        let resumed = waiting.map(|event| event.n);
+        count += usize::from(resumed.is_none());
+        let outcome = match (answer.as_str(), resumed) {
+            ("waits", _) => Outcome::Blocked { by: vec![Blocker::Session(0)], wait: String::new() },
+            (answer, None) => Outcome::Ok(answer_of(answer)),
+            (answer, Some(_)) => Outcome::Resumed(answer_of(answer)),
+        };
+        let (n, sql) = (resumed.unwrap_or(count), sql.clone());
+        events.push(Event { n, session, sql, outcome, at_us: 0, sent: None, answered: None });
+    }
+    Event::number(&mut events);
+    events
+}
+
+fn answer_of(text: &str) -> Answer {
+    match text.parse() {
+        Ok(count) => Answer { affected: Some(count), ..Answer::default() },
+        Err(_) if text.is_empty() => Answer::default(),
+        Err(_) => {
+            let (count, rows) = text.split_once(": ").unwrap_or(("", text));
+            let columns = vec!["a".to_owned(), "b".to_owned()];
+            let results = vec![Rows { columns, rows: rows_of(rows) }];
+            Answer { results, affected: count.parse().ok(), ..Answer::default() }
+        }
+    }
+}
+
+/// `(1, 2), (3, 4)`; `-` = none.
+fn rows_of(text: &str) -> Vec<Vec<Value>> {
+    let rows =
+        text.trim_start_matches("-").split(')').map(|row| row.trim_start_matches([',', ' ', '(']));
+    let cell = |cell: &str| Value::Int(cell.trim().parse().expect("a number"));
+    rows.filter(|row| !row.is_empty()).map(|row| row.split(',').map(cell).collect()).collect()
+}
+
+fn judged(oracle: &str, run: &Run) -> String {
+    let claims = Claims::for_product(run.target.product);
+    let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
+    let mut fresh = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+    let mut laboratory = Laboratory::new(&mut fresh, None);
+    let evidence = Evidence::new(run, claims, BTreeMap::new());
+    let oracle = oracles::named(oracle).expect("there is one");
+    match oracle.judgement(&evidence, &mut laboratory).expect("SQLite answers").verdict {
+        Verdict::Pass => "pass".to_owned(),
+        Verdict::Violation { .. } => "violation".to_owned(),
+        Verdict::Allowed { exception, .. } => format!("allowed {exception}"),
+        Verdict::Undecided { reason } => format!("undecided: {reason}"),
+    }
+}
+
+#[test]
+fn what_is_ahead_of_a_scan_is_not_excused() {
+    let text = |key: i32, columns: &str| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT{columns})
+             setup INSERT INTO t VALUES (1, 0), (5, 0)
+             t1 BEGIN
+             t1 UPDATE t SET b = 1 WHERE a = 1 -> 1
+             t2 DELETE FROM t -> waits
+             t1 INSERT INTO t VALUES ({key}, 7) -> 1
+             t1 COMMIT
+             t2 DELETE FROM t -> 2
+             t = ({key}, 7)"
+        )
+    };
+    let verdict =
+        |target: &str, text: &str| judged("final-state", &run(target, Level::ReadCommitted, text));
+    for target in ["mariadb 10.11.6", "mysql 9.7.0"] {
+        assert_eq!(verdict(target, &text(9, "")), "violation");
+        assert_eq!(verdict(target, &text(3, "")), "violation");
+        assert_eq!(verdict(target, &text(0, "")), "allowed free-insertion");
+        // If another index may be used, the order of the scan is not known.
+        let indexed =
+            text(9, ", UNIQUE (b, a)").replace("DELETE FROM t", "DELETE FROM t WHERE b < 8");
+        let reason = verdict(target, &indexed);
+        assert!(
+            reason.ends_with("in which order a scan that waited came to its rows is not known"),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn a_row_that_did_not_match_is_excused_behind_a_scan_only() {
+    let text = |first: i32, second: i32| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup INSERT INTO t VALUES ({first}, 9), (5, 0), ({second}, 9)
+             t1 BEGIN
+             t1 UPDATE t SET b = 1 WHERE a = 5 -> 1
+             t2 DELETE FROM t WHERE b < 5 -> waits
+             t1 UPDATE t SET b = 2 WHERE a = 7 -> 1
+             t1 COMMIT
+             t2 DELETE FROM t WHERE b < 5 -> 1
+             t = ({first}, {}), ({second}, {})",
+            if first == 7 { 2 } else { 9 },
+            if second == 7 { 2 } else { 9 }
+        )
+    };
+    let verdict =
+        |text: &str| judged("final-state", &run("mysql 9.7.0", Level::ReadCommitted, text));
+    assert_eq!(verdict(&text(1, 7)), "violation");
+    assert_eq!(
+        verdict(&text(7, 1).replace("(5, 0)", "(8, 0)").replace("a = 5", "a = 8")),
+        "allowed released-row"
+    );
+}
+
+#[test]
+fn a_retried_statement_sees_one_state() {
+    let text = |count: u32, last: u32| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup INSERT INTO t VALUES (1, 0), (2, 0)
+             t1 BEGIN
+             t1 UPDATE t SET b = 1 WHERE a = 1 -> 1
+             t2 UPDATE t SET b = b + 10 -> waits
+             t1 INSERT INTO t VALUES (0, 0) -> 1
+             t1 COMMIT
+             t2 UPDATE t SET b = b + 10 -> {count}
+             t = (0, {last}), (1, 11), (2, 10)"
+        )
+    };
+    for target in ["tidb 8.5.0", "cockroach 24.1.0"] {
+        let verdict = |text: &str| judged("final-state", &run(target, Level::ReadCommitted, text));
+        assert_eq!(verdict(&text(3, 10)), "pass", "{target}");
+        assert_eq!(verdict(&text(2, 0)), "violation", "{target}");
+    }
+}
+
+#[test]
+fn a_locking_read_before_a_write_holds_its_rows() {
+    let text = |count: &str| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE p (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE c (a INT PRIMARY KEY, b INT REFERENCES p (a) ON DELETE CASCADE)
+             setup INSERT INTO t VALUES (1, 0)
+             t1 BEGIN
+             t1 SELECT * FROM t WHERE a = 1 FOR UPDATE -> (1, 0)
+             t1 UPDATE t SET b = 1 WHERE a = 1 -> 1
+             t2 UPDATE t SET b = 5 WHERE a = {count}
+             t1 COMMIT
+             c = -
+             p = -
+             t = (1, 5)"
+        )
+    };
+    let verdict = |text: &str| judged("lock", &run("postgres 15.0", Level::ReadCommitted, text));
+    assert_eq!(verdict(&text("1 -> 1")), "violation");
+    assert_eq!(verdict(&text("2 -> 0")), "pass");
+}
+
+/// A foreign key's action, and a fault that it has nothing to do with.
+#[test]
+fn actions_of_foreign_keys_do_not_hide_other_tables() {
+    let text = |children: &str, other: u32| {
+        format!(
+            "setup CREATE TABLE p (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE c (a INT PRIMARY KEY, b INT REFERENCES p (a) ON DELETE CASCADE)
+             setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup INSERT INTO p VALUES (1, 0), (2, 0)
+             setup INSERT INTO c VALUES (10, 1), (20, 2)
+             setup INSERT INTO t VALUES (1, 0), (2, 0)
+             t1 BEGIN
+             t2 BEGIN
+             t1 UPDATE t SET b = 1 WHERE b = 0 -> 2
+             t2 DELETE FROM p WHERE a = 1 -> 1
+             t2 UPDATE p SET b = 7 -> 1
+             t1 INSERT INTO p VALUES (3, 0) -> 1
+             t2 COMMIT
+             t1 UPDATE p SET b = 5 WHERE b = 7 -> 1
+             t1 COMMIT
+             c = {children}
+             p = (2, 5), (3, 0)
+             t = (1, 1), (2, {other})"
+        )
+    };
+    let verdict =
+        |text: &str| judged("final-state", &run("mysql 9.7.0", Level::ReadCommitted, text));
+    assert_eq!(verdict(&text("(20, 2)", 1)), "pass");
+    assert_eq!(verdict(&text("(20, 2)", 0)), "violation", "a row of t is missed");
+    assert_eq!(verdict(&text("(10, 1), (20, 2)", 1)), "violation", "the action is missed");
+}
+
+#[test]
+fn what_an_insert_reads_of_a_transaction_that_is_rolled_back_is_wrong() {
+    let text = |count: u32, rows: &str| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE u (a INT, b INT)
+             setup INSERT INTO t VALUES (1, 0)
+             t1 BEGIN
+             t1 INSERT INTO t VALUES (7, 7) -> 1
+             t2 INSERT INTO u SELECT * FROM t -> {count}
+             t1 ROLLBACK
+             t = (1, 0)
+             u = {rows}"
+        )
+    };
+    for target in ["mysql 9.7.0", "mariadb 10.11.6", "postgres 15.0"] {
+        let verdict = |text: &str| judged("final-state", &run(target, Level::ReadCommitted, text));
+        assert_eq!(verdict(&text(1, "(1, 0)")), "pass", "{target}");
+        assert_eq!(verdict(&text(2, "(1, 0), (7, 7)")), "violation", "{target}");
+    }
+}
+
+/// The query of an INSERT finds what was there before it waited, and its key is free when it is inserted.
+#[test]
+fn an_insert_may_read_before_it_waits_and_find_its_key_free_afterwards() {
+    let text = "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+                setup INSERT INTO t VALUES (1, 0)
+                t1 BEGIN
+                t1 UPDATE t SET a = 2 -> 1
+                t2 INSERT INTO t SELECT COALESCE(MAX(a), 0) + 1, 0 FROM t WHERE a <> 1 -> waits
+                t1 COMMIT
+                t2 INSERT INTO t SELECT COALESCE(MAX(a), 0) + 1, 0 FROM t WHERE a <> 1 -> 1
+                t = (1, 0), (2, 0)";
+    let verdict = judged("final-state", &run("mariadb 10.11.6", Level::ReadCommitted, text));
+    assert!(verdict.ends_with("what an INSERT that waited has read is not known"), "{verdict}");
+}
+
+#[test]
+fn the_rows_of_returning_are_compared() {
+    let text = |rows: &str| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup INSERT INTO t VALUES (1, 0)
+             t1 UPDATE t SET b = b + 1 RETURNING a, b -> 1: {rows}
+             t = (1, 1)"
+        )
+    };
+    let verdict =
+        |text: &str| judged("final-state", &run("postgres 15.0", Level::ReadCommitted, text));
+    assert_eq!(verdict(&text("(1, 1)")), "pass");
+    assert_eq!(verdict(&text("(1, 0)")), "violation");
+}
