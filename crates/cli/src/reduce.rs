@@ -94,6 +94,15 @@ pub fn run(arguments: &ReduceArgs) -> anyhow::Result<ExitCode> {
 
 fn read_subject(path: &Path) -> anyhow::Result<Subject> {
     if let Some(finding) = finding_at(path)? {
+        if !finding.before.is_empty() {
+            return Err(BadInput(format!(
+                "{}: this finding is a sequence of {} cases, which the hunt has already reduced; a single case is \
+                 reduced on fresh tables, where it does not show (docs/hunt.md tells how to repeat it)",
+                path.display(),
+                finding.before.len() + 1
+            ))
+            .into());
+        }
         return Ok(Subject {
             level: finding.run.level,
             case: finding.run.case,

@@ -73,6 +73,21 @@ fn a_hunt_that_crashes_goes_on_and_says_so() {
     for signal in ["SIGSEGV", "SIGABRT"] {
         assert!(said.contains(&format!("its process ended with {signal}")), "{said}");
     }
+    let file = summary["findings"][0]["file"].as_str().expect("a path");
+    a_sequence_is_not_reduced(&folder.path().join(file).with_file_name("finding.json"));
+}
+
+/// A finding that needs the cases before it, made from another one, is not taken for a single case.
+fn a_sequence_is_not_reduced(finding: &Path) {
+    let text = std::fs::read_to_string(finding).expect("a finding");
+    let mut document: Value = serde_json::from_str(&text).expect("a document");
+    document["before"] = Value::Array(vec![document["original"].clone()]);
+    std::fs::write(finding, document.to_string()).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anchorite"));
+    let output = command.arg("reduce").arg(finding).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("is a sequence of 2 cases"), "{said}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "the child talks to its parent")]
 
+mod in_process;
 mod until;
 
 use std::collections::BTreeSet;
@@ -20,14 +21,13 @@ use anchorite_claims::Claims;
 use anchorite_drivers::sabotage::{Sabotage, sabotaged};
 use anchorite_drivers::{Target, open};
 use anchorite_generate::{Recipe, case};
-use anchorite_hunt::ending::End;
-use anchorite_hunt::{
-    Audience, Effort, HuntOptions, HuntTarget, ServerControl, Stop, Supervisor, Tally, hunt,
-};
+use anchorite_hunt::{Audience, Effort, HuntOptions, HuntTarget, Stop, Supervisor, Tally, hunt};
 use anchorite_judge::oracles;
 use anchorite_model::{FindingLine, HuntSummary, Product};
 use anchorite_stage::RunOptions;
 use anchorite_store::{Campaign, CampaignTarget, Past, Ranges, Store};
+
+use in_process::InProcess;
 
 /// Tells the child where to write.
 const FOLDER: &str = "ANCHORITE_TEST_HUNT_FOLDER";
@@ -39,31 +39,6 @@ const BLOCK: u64 = 4;
 const KILLS: usize = 20;
 /// Longest wait for anything here.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// SQLite never goes away.
-struct InProcess;
-
-impl ServerControl for InProcess {
-    fn is_ours(&self) -> bool {
-        false
-    }
-
-    fn ended_within(&self, _: Duration) -> Option<End> {
-        None
-    }
-
-    fn log_tail(&self) -> Option<String> {
-        None
-    }
-
-    fn open(&self) -> Result<Arc<dyn Target>, String> {
-        Ok(target())
-    }
-
-    fn restart(&mut self) -> Result<Arc<dyn Target>, String> {
-        Err("it is not ours".to_owned())
-    }
-}
 
 struct Parent;
 

@@ -1,24 +1,22 @@
 //! Faults that live in sessions: rehearsals do not inherit them, what needs used tables is found with the cases before
 //! it, and what never comes again is told.
 
+mod in_process;
 mod stale;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anchorite_claims::Claims;
 use anchorite_drivers::{Target, open};
-use anchorite_hunt::ending::End;
-use anchorite_hunt::{
-    Audience, Effort, Ended, Examiner, HuntOptions, HuntTarget, ServerControl, Supervisor, hunt,
-};
+use anchorite_hunt::{Effort, Ended, Examiner, HuntOptions, HuntTarget, Supervisor, hunt};
 use anchorite_judge::oracles;
-use anchorite_model::{Case, Finding, FindingLine, HuntSummary, Level, Run, RunError, Verdict};
+use anchorite_model::{Case, Finding, FindingLine, Level, Run, RunError, Verdict};
 use anchorite_report::{Glyphs, Style, TextOptions, hunt as report};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
 
+use in_process::{InProcess, Nobody};
 use stale::{Notices, Stale};
 
 /// t1 sees that b was written, after a was, and does not see that a was written.
@@ -92,42 +90,6 @@ fn reading(number: u64) -> Case {
     Case::parse(&format!("case {number}"), &text).expect("a case")
 }
 
-/// Nobody listens.
-struct Silence;
-
-impl Audience for Silence {
-    fn live(&self, _: &HuntSummary) {}
-
-    fn say(&self, _: &str) {}
-
-    fn found(&self, _: &FindingLine) {}
-}
-
-/// Nothing goes away.
-struct Steady;
-
-impl ServerControl for Steady {
-    fn is_ours(&self) -> bool {
-        false
-    }
-
-    fn ended_within(&self, _: Duration) -> Option<End> {
-        None
-    }
-
-    fn log_tail(&self) -> Option<String> {
-        None
-    }
-
-    fn open(&self) -> Result<Arc<dyn Target>, String> {
-        Err("nobody asks".to_owned())
-    }
-
-    fn restart(&mut self) -> Result<Arc<dyn Target>, String> {
-        Err("nobody asks".to_owned())
-    }
-}
-
 /// One worker runs all cases on one set of tables.
 fn hunted(notices: Notices, out: &Path) -> Ended {
     let target: Arc<dyn Target> = Arc::new(Stale::new(notices));
@@ -142,7 +104,7 @@ fn hunted(notices: Notices, out: &Path) -> Ended {
     let hunt_target = HuntTarget {
         against: None,
         on: "sqlite".to_owned(),
-        supervisor: Supervisor::new(target, Box::new(Steady)),
+        supervisor: Supervisor::new(target, Box::new(InProcess)),
         levels,
         claims: Claims::for_target(&info),
         cases: Box::new(reading),
@@ -158,7 +120,7 @@ fn hunted(notices: Notices, out: &Path) -> Ended {
         running: None,
     };
     let past = Past { progress: Vec::new(), suspects: Vec::new() };
-    hunt(&[hunt_target], &options, store, past, &Silence)
+    hunt(&[hunt_target], &options, store, past, &Nobody)
 }
 
 fn read_case(file: PathBuf) -> Case {

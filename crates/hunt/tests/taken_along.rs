@@ -3,6 +3,7 @@
 //! The test starts itself as a child that hunts on an SQLite whose driver aborts the process at a certain remark; a
 //! second child of the same kind is the trial of a single case.
 
+mod in_process;
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod mortal;
 
@@ -14,15 +15,14 @@ use std::time::{Duration, SystemTime};
 use anchorite_claims::Claims;
 use anchorite_hunt::ending::End;
 use anchorite_hunt::survivor::{Crashed, Trials, recover};
-use anchorite_hunt::{
-    Audience, Effort, Examiner, HuntOptions, HuntTarget, Stop, Supervisor, Tally, hunt,
-};
-use anchorite_model::{Case, Finding, FindingLine, HuntSummary, Level, Product};
+use anchorite_hunt::{Effort, Examiner, HuntOptions, HuntTarget, Stop, Supervisor, Tally, hunt};
+use anchorite_model::{Case, Finding, HuntSummary, Level, Product};
 use anchorite_servers::{Ended, run_to_end, start_over_on_crash};
 use anchorite_stage::{FreshTables, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store, still_running};
 
-use mortal::{DEADLY, Doctor, Server, Story};
+use in_process::{InProcess, Nobody};
+use mortal::{DEADLY, Server, Story};
 
 /// Tells the child where to work.
 const FOLDER: &str = "ANCHORITE_TEST_HUNT_FOLDER";
@@ -48,14 +48,6 @@ fn case(number: u64) -> Case {
 
 fn server() -> std::sync::Arc<Server> {
     Server::new(Story { dies_of_case: true, takes_us_along: true, ..Story::default() })
-}
-
-struct Silent;
-
-impl Audience for Silent {
-    fn live(&self, _: &HuntSummary) {}
-    fn say(&self, _: &str) {}
-    fn found(&self, _: &FindingLine) {}
 }
 
 /// Runs each case in a child.
@@ -109,7 +101,7 @@ fn hunt_in(folder: &Path) -> HuntSummary {
             Crashed { end: End::Signal(i32::from(*signal)), at: SystemTime::now(), running };
         let restored = Store::restore::<Tally>(&out, &left).expect("the campaign");
         let mut trials = Children(folder.to_owned());
-        assert!(recover(restored, crashed, &mut trials, &Silent).expect("it is recorded"));
+        assert!(recover(restored, crashed, &mut trials, &Nobody).expect("it is recorded"));
         fs::remove_dir_all(&left).expect("it is there");
     }
     fs::create_dir_all(&left).expect("a folder");
@@ -119,12 +111,10 @@ fn hunt_in(folder: &Path) -> HuntSummary {
         (Store::begin(&out, campaign(&server), false).expect("a new campaign"), none)
     });
     store.keep_spare(&left).expect("it is written");
-    let doctor =
-        Doctor { server: server.clone(), is_ours: false, asked: std::sync::Arc::default() };
     let hunt_target = HuntTarget {
         against: None,
         on: "mortal".to_owned(),
-        supervisor: Supervisor::new(server.target(), Box::new(doctor)),
+        supervisor: Supervisor::new(server.target(), Box::new(InProcess)),
         levels: vec![None],
         claims: Claims::for_product(Product::named("sqlite")),
         cases: Box::new(case),
@@ -142,7 +132,7 @@ fn hunt_in(folder: &Path) -> HuntSummary {
     let arguments: Vec<_> = std::env::args_os().collect();
     let told = File::create(left.join("signal")).expect("a file");
     let armed = start_over_on_crash(&arguments, told).expect("it is armed");
-    let ended = hunt(&[hunt_target], &options, store, past, &Silent);
+    let ended = hunt(&[hunt_target], &options, store, past, &Nobody);
     drop(armed);
     assert!(matches!(ended.stop, Stop::Done), "{:?}", ended.stop);
     ended.summary

@@ -4,17 +4,17 @@
 //! The second oracle is made for the test: one that passes everything, or one that sees what final-state sees and has
 //! another word for it.
 
+mod in_process;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use anchorite_claims::Claims;
 use anchorite_drivers::sabotage::{Sabotage, sabotaged};
 use anchorite_drivers::{Target, open};
-use anchorite_hunt::ending::End;
 use anchorite_hunt::{
-    Audience, Effort, Examiner, HuntOptions, HuntTarget, Investigation, Recorded, ServerControl,
-    Stop, Supervisor, Suspicion, hunt, investigate,
+    Effort, Examiner, HuntOptions, HuntTarget, Investigation, Recorded, Stop, Supervisor,
+    Suspicion, hunt, investigate,
 };
 use anchorite_judge::oracles::{self, Needs, Oracle, Unjudged};
 use anchorite_judge::{Evidence, Laboratory};
@@ -25,6 +25,8 @@ use anchorite_model::{
 use anchorite_report::{Glyphs, Style, TextOptions, hunt as report};
 use anchorite_stage::{FreshTables, RunOptions};
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
+
+use in_process::{InProcess, Nobody};
 
 /// The oracle that finds the planted fault.
 const FIRST: &str = "final-state";
@@ -87,41 +89,6 @@ impl Oracle for Second {
     fn covers(&self, claims: &Claims, target: &TargetInfo, level: Level) -> Option<Covers> {
         oracles::named(FIRST).expect("it is registered").covers(claims, target, level)
     }
-}
-
-/// SQLite never goes away.
-struct InProcess;
-
-impl ServerControl for InProcess {
-    fn is_ours(&self) -> bool {
-        false
-    }
-
-    fn ended_within(&self, _: Duration) -> Option<End> {
-        None
-    }
-
-    fn log_tail(&self) -> Option<String> {
-        None
-    }
-
-    fn open(&self) -> Result<Arc<dyn Target>, String> {
-        Err("it never goes away".to_owned())
-    }
-
-    fn restart(&mut self) -> Result<Arc<dyn Target>, String> {
-        Err("it is not ours".to_owned())
-    }
-}
-
-struct Nobody;
-
-impl Audience for Nobody {
-    fn live(&self, _: &HuntSummary) {}
-
-    fn say(&self, _: &str) {}
-
-    fn found(&self, _: &FindingLine) {}
 }
 
 fn planted() -> Case {
