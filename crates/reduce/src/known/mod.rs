@@ -2,9 +2,9 @@
 //!
 //! Idea: a file per issue under `known/`, reviewed like code: where it is tracked, which versions and levels have
 //! it, its cause, the edits that make it vanish, and a case that shows it. A finding is a known issue when target,
-//! level and cause fit, and when it does not show any more after each of the edits ([`Edit`]), which is tried on every hit.
-//! The case is for the other direction: an entry whose case no longer shows anything is out of date, and is reported
-//! ([`KnownIssue::presence`]).
+//! level and cause fit, and when it does not show any more after each of the edits ([`Edit`]), which is tried on every
+//! hit. The case is for the other direction: an entry whose case no longer shows anything is out of date, and is
+//! reported ([`KnownIssue::presence`]).
 //!
 //! An issue that we found and that no tracker has (`unreported`) is named, but never swallowed.
 //!

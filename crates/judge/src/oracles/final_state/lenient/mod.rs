@@ -1,9 +1,9 @@
 //! Serial orders with one promise less, where an exception names it.
 //!
 //! Idea: two exceptions are about locks that are not kept, and not about rows that a write left unchanged: a serial
-//! order explains such a run as soon as what the lock would have kept in its place may be elsewhere. The exception has to
-//! fit: [`unkept`] asks the DBMS whether an INSERT really met one key that was taken and one that another transaction
-//! wrote meanwhile; [`nested`] executes a query on the views that it may have had.
+//! order explains such a run as soon as what the lock would have kept in its place may be elsewhere. The exception has
+//! to fit: [`unkept`] asks the DBMS whether an INSERT really met one key that was taken and one that another
+//! transaction wrote meanwhile; [`nested`] executes a query on the views that it may have had.
 //!
 //! Blind spot: each exception is tried by itself, not together with another one.
 
