@@ -12,6 +12,8 @@ use crate::{Cause, ErrorClass, Level, Rank, Signature, TargetInfo, Verdict};
 
 /// After this many investigations of one kind in a row without a new fingerprint, no more of that kind are examined.
 pub const FRUITLESS_MAX: u32 = 50;
+/// How the reasons begin why a run is undecided that no serial order explains.
+pub const UNEXPLAINED: &str = "no serial order explains it";
 /// Violations that do not recur are a finding of their own from this many on,
 pub const UNREPEATABLE_MIN: u64 = 20;
 /// if they are more than one in this many cases.
@@ -222,6 +224,17 @@ impl HuntSummary {
         is_too_many.then_some(cases)
     }
 
+    /// How many runs no serial order explains, and how many of them stay undecided. Only these are hard to judge, so
+    /// the share of the undecided is meant of them.
+    pub fn unexplained(&self) -> (u64, u64) {
+        let reasons = self.undecided_because.iter();
+        let undecided: u64 =
+            reasons.filter(|(reason, _)| reason.starts_with(UNEXPLAINED)).map(|(_, n)| n).sum();
+        let decided = self.by_oracle.get("final-state");
+        let decided = decided.map_or(0, |counts| counts.violation + counts.allowed);
+        (decided + undecided, undecided)
+    }
+
     /// Cases per second.
     pub fn cases_per_second(&self) -> f64 {
         if self.elapsed_ms == 0 {
@@ -259,6 +272,20 @@ mod tests {
             let summary = summary(flaky, violation, confirmed, cases);
             assert_eq!(summary.unrepeatable(), expected, "{flaky} {violation} {confirmed} {cases}");
         }
+    }
+
+    #[test]
+    fn what_no_order_explains_is_counted_apart() {
+        let counts = VerdictCounts { violation: 3, allowed: 15, ..VerdictCounts::default() };
+        let reason = |why: &str| format!("{UNEXPLAINED}, and {why}");
+        let undecided_because = BTreeMap::from([
+            (reason("there is DDL"), 1),
+            (reason("a foreign key acts"), 1),
+            ("the connection was lost".to_owned(), 7),
+        ]);
+        let by_oracle = BTreeMap::from([("final-state".to_owned(), counts)]);
+        let summary = HuntSummary { by_oracle, undecided_because, ..HuntSummary::default() };
+        assert_eq!(summary.unexplained(), (20, 2));
     }
 
     #[test]

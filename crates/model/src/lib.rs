@@ -29,8 +29,8 @@ pub use disagreement::{Covers, Disagreement, Stance, disagreements, worst};
 pub use error_class::ErrorClass;
 pub use finding::{Confirmed, Contrast, Finding, Origin};
 pub use hunt::{
-    FRUITLESS_MAX, FindingLine, HuntPlace, HuntSummary, UNREPEATABLE_MIN, UNREPEATABLE_ONE_IN,
-    VerdictCounts,
+    FRUITLESS_MAX, FindingLine, HuntPlace, HuntSummary, UNEXPLAINED, UNREPEATABLE_MIN,
+    UNREPEATABLE_ONE_IN, VerdictCounts,
 };
 pub use level::Level;
 pub use product::{Product, TargetInfo};

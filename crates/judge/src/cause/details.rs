@@ -22,6 +22,29 @@ pub(super) struct Details<'r> {
     tables: Vec<Table>,
 }
 
+/// A statement and the others around it.
+struct Meeting<'a, 'r> {
+    writer: Writer,
+    transactions: &'a [Transaction<'r>],
+    statement: &'a Performed<'r>,
+}
+
+impl Meeting<'_, '_> {
+    /// Whether somebody else made or committed a version since the transaction began, or by a statement that was sent
+    /// before this one was answered: of two that were released together, either may have come first.
+    fn met(&self, version: &Version) -> bool {
+        let Some(other) = version.writer.filter(|other| *other != self.writer) else {
+            return false;
+        };
+        let meanwhile = self.transactions[self.writer].began..=self.statement.end;
+        let mut statements = self.transactions[other].statements.iter();
+        let made_by = statements.find(|statement| statement.end == version.made);
+        meanwhile.contains(&version.made)
+            || version.committed.is_some_and(|at| meanwhile.contains(&at))
+            || made_by.is_some_and(|statement| meanwhile.contains(&statement.start))
+    }
+}
+
 impl<'r> Details<'r> {
     pub(super) fn of(run: &'r Run) -> Self {
         let dialect = run.target.product.dialect();
@@ -59,7 +82,8 @@ impl<'r> Details<'r> {
         Cause {
             deed: mistake.deed,
             meanwhile: row.zip(statement).map_or(Meanwhile::Nothing, |(row, statement)| {
-                self.meanwhile(row, mistake.writer, transaction, statement, world)
+                let at = Meeting { writer: mistake.writer, transactions, statement };
+                self.meanwhile(row, &at, world)
             }),
             part: statement.and_then(|statement| self.part_of(statement)),
             statement: statement.map(|statement| self.doer(transaction, statement)),
@@ -136,21 +160,8 @@ impl<'r> Details<'r> {
     }
 
     /// What others did to a row since a transaction took its view.
-    fn meanwhile(
-        &self,
-        row: &Row,
-        writer: Writer,
-        transaction: &Transaction<'_>,
-        statement: &Performed<'_>,
-        world: &World,
-    ) -> Meanwhile {
-        let is_of_others = |version: &&Version| {
-            let made = transaction.began..=statement.end;
-            version.writer.is_some_and(|other| other != writer)
-                && (made.contains(&version.made)
-                    || version.committed.is_some_and(|at| made.contains(&at)))
-        };
-        let Some(last) = row.versions.iter().rfind(is_of_others) else {
+    fn meanwhile(&self, row: &Row, at: &Meeting<'_, '_>, world: &World) -> Meanwhile {
+        let Some(last) = row.versions.iter().rfind(|version| at.met(version)) else {
             return Meanwhile::Nothing;
         };
         let at = row.versions.iter().position(|version| version == last).unwrap_or_default();

@@ -1,12 +1,12 @@
 //! What went wrong in a run that an oracle calls a violation: its causes.
 //!
 //! Idea: the run is followed once more with all versions of all rows, and the fewest mistakes are looked for that
-//! explain every answer and the tables at the end ([`follow`]): a statement that used a stale version, an uncommitted
+//! explain every answer and the tables at the end (`follow`): a statement that used a stale version, an uncommitted
 //! one, missed a row, did not wait; a commit of which something is lost. Each of them is a [`Cause`]: typed, and
 //! printed as a sentence. If there are several explanations of the same size, the most telling comes first, and the
 //! others are kept: while a case is reduced, its cause must remain one that it had.
 //!
-//! An oracle that looks at one specific thing has one deed that its violations are ([`Oracle::deed`]). If the run is
+//! An oracle that looks at one specific thing has one deed that its violations are ([`oracles::Oracle::deed`]). If the run is
 //! right statement by statement, the cause is that no order of the transactions explains it.
 //!
 //! Source: Troc's views and Elle's idea that a report is worth as much as its explanation; the search is ours.
@@ -94,7 +94,8 @@ fn followed(
     let initial = World { state, undone: Vec::new() };
     let mut found = Vec::new();
     for (world, mistakes) in following.explanations(&initial)? {
-        let cause = match mistakes.iter().min() {
+        // A second mistake may follow from the first.
+        let cause = match mistakes.first() {
             Some(mistake) => details.cause(mistake, &world, transactions),
             None => details.of_oracle(Deed::NoOrder),
         };

@@ -32,6 +32,8 @@ pub fn json(summary: &HuntSummary, version: &str) -> String {
         "conflict_shapes": summary.conflict_shapes,
         "allowed_by": summary.allowed_by,
         "undecided_because": summary.undecided_because,
+        "unexplained": summary.unexplained().0,
+        "undecided_of_unexplained": summary.unexplained().1,
         "flaky": summary.flaky,
         "known_gone": summary.known_gone,
         "known_gone_because": summary.known_gone_because,

@@ -105,6 +105,15 @@ fn cautions(summary: &HuntSummary) -> Vec<String> {
         let why = most.map(|(reason, _)| format!(", mostly because {reason}")).unwrap_or_default();
         told.push(format!("More than {UNDECIDED_PERCENT_MAX} % could not be judged{why}."));
     }
+    let (unexplained, undecided) = summary.unexplained();
+    if undecided > 0 {
+        let runs = many(unexplained, "run", "runs");
+        let percent = (undecided * 100).div_ceil(unexplained);
+        told.push(format!(
+            "Of {runs} that no serial order explains, {} could not be judged ({percent} %).",
+            grouped(undecided)
+        ));
+    }
     if let Some(disagreements) = disagreements_told(summary) {
         told.push(format!(
             "{disagreements}: one says violation where another one passes the same. Each is a mistake of Anchorite's \

@@ -17,7 +17,7 @@ mod lenient;
 pub mod mechanism;
 
 use anchorite_claims::{Claims, DocumentedWrites, Exception, ReadPlace};
-use anchorite_model::{Covers, Expected, Judgement, Level, TargetInfo, Verdict};
+use anchorite_model::{Covers, Expected, Judgement, Level, TargetInfo, UNEXPLAINED, Verdict};
 
 use super::{Needs, Oracle, Sees, Unjudged};
 use crate::evidence::Evidence;
@@ -166,7 +166,7 @@ impl Examination<'_, '_> {
                 Verdict::broken(anomaly, because)
             }
             Explanation::CannotTell(reason) => {
-                let reason = format!("no serial order explains it, and {reason}");
+                let reason = format!("{UNEXPLAINED}, and {reason}");
                 Verdict::Undecided { reason }
             }
         })
