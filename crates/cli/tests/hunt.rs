@@ -287,18 +287,21 @@ fn when_nobody_meets_anybody_the_hunt_says_so() {
     assert!(stderr(&output).contains("nobody ever waited"), "{}", stderr(&output));
 }
 
+/// A known issue of SQLite with this case.
+fn entry(name: &str, case: &str) -> String {
+    format!(
+        "name = \"{name}\"\ntitle = \"a lost update\"\nurl = \"https://example.org/1\"\nstatus = \"open\"\n\
+         tracker = \"1\"\ncauses = [\"version-lost\"]\nvanishes = [\"without-transactions\"]\n\
+         case = \"{case}.case\"\n[[affected]]\nproduct = \"sqlite\"\nsince = \"3.0\"\n"
+    )
+}
+
 #[test]
 fn a_known_issue_that_does_not_show_any_more_is_told() {
     let folder = folder();
     let known = folder.path().join("known");
     std::fs::create_dir(&known).expect("a folder");
-    let entry = |name: &str, level: &str| {
-        format!(
-            "name = \"{name}\"\ntitle = \"a lost update\"\nurl = \"https://example.org/1\"\nstatus = \"open\"\n\
-             levels = [\"{level}\"]\nshapes = [\"sqlite; *\"]\ncase = \"fine.case\"\n[[affected]]\n\
-             product = \"sqlite\"\n"
-        )
-    };
+    let entry = |name, level: &str| format!("levels = [\"{level}\"]\n{}", entry(name, "fine"));
     let case = "/* setup */ CREATE TABLE t (a INT);\n/* t1 */ INSERT INTO t VALUES (1);\n";
     std::fs::write(known.join("fine.case"), case).expect("written");
     std::fs::write(known.join("HERE.toml"), entry("HERE", "ser")).expect("written");
@@ -325,10 +328,7 @@ fn a_known_issue_belongs_to_the_releases_that_it_was_measured_on() {
         ("HERE", format!("-- manifests: sqlite {here} ser\n")),
         ("ABSENT", format!("-- manifests: sqlite 3.1.0 ser\n-- absent: sqlite {here} ser\n")),
     ] {
-        let entry = format!(
-            "name = \"{name}\"\ntitle = \"a lost update\"\nurl = \"https://example.org/1\"\nstatus = \"open\"\n\
-             shapes = [\"sqlite; *\"]\ncase = \"{name}.case\"\n[[affected]]\nproduct = \"sqlite\"\n"
-        );
+        let entry = entry(name, name);
         let case = "/* setup */ CREATE TABLE t (a INT);\n/* t1 */ INSERT INTO t VALUES (1);\n";
         std::fs::write(known.join(format!("{name}.toml")), entry).expect("written");
         std::fs::write(known.join(format!("{name}.case")), measured + case).expect("written");
