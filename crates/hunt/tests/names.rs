@@ -84,6 +84,11 @@ fn measure(target: &dyn Target, level: Level) {
 fn the_median_fault_has_few_names() {
     let target = open("sqlite:wal").expect("SQLite is built in");
     measure(target.as_ref(), Level::Serializable);
+}
+
+#[test]
+#[ignore = "a measurement of some minutes per server: cargo test -p anchorite-hunt --test names -- --ignored"]
+fn the_median_fault_has_few_names_on_servers() {
     let urls = std::env::var("ANCHORITE_TEST_URLS").unwrap_or_default();
     for url in urls.split_whitespace() {
         let target = open(url).unwrap_or_else(|error| panic!("{error}"));
