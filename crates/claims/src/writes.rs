@@ -93,6 +93,12 @@ impl Deviation {
         Self::Failed,
     ];
 
+    /// Whether it is about what a write sees of rows, so that the mechanism has to be followed. The others are about
+    /// locks that are not kept, and about failures.
+    pub const fn is_of_rows(self) -> bool {
+        !matches!(self, Self::Nested | Self::Unkept | Self::Failed)
+    }
+
     /// The word of the claims files.
     pub const fn name(self) -> &'static str {
         match self {

@@ -19,9 +19,6 @@ use crate::evidence::transactions::Transaction;
 use crate::evidence::{Evidence, Unjudged};
 use crate::laboratory::Laboratory;
 
-/// The deviations that are judged here, and not row by row.
-pub(super) const OF_ORDERS: [Deviation; 2] = [Deviation::Nested, Deviation::Unkept];
-
 /// What is known about a run that no serial order explains.
 pub(super) struct Unexplained<'e, 'a> {
     pub(super) evidence: &'e Evidence<'a>,
