@@ -10,6 +10,7 @@
 //! Blind spot: of what was created on another machine, or before a reboot, only the age is known.
 
 use std::fmt;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -100,12 +101,16 @@ impl Mark {
     /// A name that no other run uses, on this machine or another.
     pub(crate) fn next() -> Self {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
+        // A program that starts over after a crash keeps its number and its start, and may do so within a second.
+        static FIRST: LazyLock<u32> = LazyLock::new(|| {
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos())
+        });
         let nobody = Identity { pid: std::process::id(), started: 0 };
         Self {
             place: place().unwrap_or(0),
             owner: Identity::us().unwrap_or(nobody),
             made: seconds(SystemTime::now()),
-            n: COUNTER.fetch_add(1, Ordering::Relaxed),
+            n: FIRST.wrapping_add(COUNTER.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
