@@ -71,6 +71,20 @@ impl Examiner<'_> {
         self.judge(runner, runs)
     }
 
+    /// The same for a case that was made from another one; `None` if it cannot be set up.
+    pub(crate) fn examine_if_possible(
+        &self,
+        runner: &mut dyn Runner,
+        case: &Case,
+        level: Option<Level>,
+    ) -> Result<Option<Examined>, StageError> {
+        match self.examine(runner, case, level) {
+            Ok(tried) => Ok(Some(tried)),
+            Err(StageError::Setup { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Runs a case once, and what the oracles have prepared for it.
     pub fn perform(
         &self,

@@ -132,12 +132,11 @@ pub fn investigate(
         reduced.questions += asked;
         after = question.confirm(fresh, &reduced.case, effort)?;
     }
-    let (confirmed, tried) = match after {
+    let (confirmed, mut tried) = match after {
         (confirmed, Some(tried)) => (confirmed, tried),
         (confirmed, None) => return Ok(Investigation::Flaky(confirmed)),
     };
     let contrast = question.contrast(fresh, &tried.run, effort.contrasts)?;
-    let mut tried = tried;
     examiner.diagnose(fast, &mut tried)?;
     question.drop_needless_parts(fresh, &mut tried)?;
     let mut finding = question.finding(suspect, tried, confirmed, contrast, recorded.found);

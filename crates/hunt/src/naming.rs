@@ -11,7 +11,7 @@
 //! Assumption: a reduced case is small enough to have one cause, so all oracles that call its run a violation mean the
 //! same.
 
-use anchorite_model::{Cause, Rank, Run, Signature};
+use anchorite_model::{Cause, Run, Signature};
 
 use crate::Examined;
 
@@ -46,8 +46,7 @@ fn name<'t>(
     found: &[String],
 ) -> (String, Option<&'t Cause>) {
     // What a claims file names is its own cause.
-    let undocumented = Some(&signature.anomaly).filter(|_| signature.rank == Rank::Undocumented);
-    if let Some(named) = signature.exception.as_ref().or(undocumented) {
+    if let Some(named) = signature.mechanism() {
         return (fingerprint(&tried.run, &named.replace(' ', "-")), None);
     }
     let causes = causes_of(tried, signature);

@@ -101,13 +101,12 @@ pub(crate) struct Question<'a> {
 
 impl Question<'_> {
     fn ask(&self, runner: &mut dyn Runner, case: &Case) -> Result<bool, StageError> {
-        match self.by_it.examine(runner, case, self.level) {
-            Ok(tried) if nonsense(&tried.run) > self.nonsense => Ok(false),
-            Ok(tried) if !shows(&tried, &self.wanted) => Ok(false),
-            Ok(tried) => self.has_same_cause(runner, tried),
+        match self.by_it.examine_if_possible(runner, case, self.level)? {
+            Some(tried) if nonsense(&tried.run) > self.nonsense => Ok(false),
+            Some(tried) if !shows(&tried, &self.wanted) => Ok(false),
+            Some(tried) => self.has_same_cause(runner, tried),
             // A setup that does not work means no.
-            Err(StageError::Setup { .. }) => Ok(false),
-            Err(error) => Err(error),
+            None => Ok(false),
         }
     }
 
@@ -172,13 +171,11 @@ impl Question<'_> {
             if told.len() >= most {
                 break;
             }
-            let tried =
-                match self.examiner.examine(fresh, &variant.case, variant.level.or(self.level)) {
-                    Ok(tried) => tried,
-                    Err(StageError::Interrupted) => return Err(StageError::Interrupted),
-                    Err(StageError::Setup { .. }) => continue,
-                    Err(error) => return Err(error),
-                };
+            let level = variant.level.or(self.level);
+            let Some(tried) = self.examiner.examine_if_possible(fresh, &variant.case, level)?
+            else {
+                continue;
+            };
             if nonsense(&tried.run) <= self.nonsense && tried.signatures.is_empty() {
                 let outcome = contrast::told(run, &tried.run);
                 told.push(Contrast { change: variant.change, outcome });

@@ -5,7 +5,7 @@
 //! without does not belong to its cause.
 
 use anchorite_judge::level_of;
-use anchorite_model::{Cause, Contrast, Finding, Part, Rank, Run};
+use anchorite_model::{Cause, Contrast, Finding, Part, Run};
 use anchorite_reduce::known::{KnownIssue, Status};
 use anchorite_reduce::{Edit, contrast};
 use anchorite_stage::{Runner, StageError};
@@ -31,11 +31,8 @@ impl Question<'_> {
             let Some((case, level)) = edit.apply(&run.case, run.target.product, self.level) else {
                 continue;
             };
-            let is_needless = match self.by_it.examine(fresh, &case, level) {
-                Ok(without) => shows(&without, &self.wanted),
-                Err(StageError::Setup { .. }) => false,
-                Err(error) => return Err(error),
-            };
+            let without = self.by_it.examine_if_possible(fresh, &case, level)?;
+            let is_needless = without.is_some_and(|without| shows(&without, &self.wanted));
             let causes = tried.judgements.iter_mut().flat_map(|said| &mut said.causes);
             causes
                 .filter(|cause| is_needless && cause.part == Some(part))
@@ -55,10 +52,9 @@ impl Question<'_> {
         let (target, level) = (&finding.run.target, level_of(&finding.run));
         let said = finding.judgements.iter().filter(|said| said.oracle == self.wanted.oracle);
         let causes = said.flat_map(|said| said.causes.iter().map(Cause::name));
-        let names: Vec<String> = match (&self.wanted.exception, self.wanted.rank) {
-            (Some(exception), _) => vec![exception.clone()],
-            (None, Rank::Undocumented) => vec![self.wanted.anomaly.clone()],
-            (None, Rank::Broken) => causes.collect(),
+        let names: Vec<String> = match self.wanted.mechanism() {
+            Some(mechanism) => vec![mechanism.to_owned()],
+            None => causes.collect(),
         };
         let may_be =
             |issue: &&KnownIssue| names.iter().any(|name| issue.may_be(target, level, name));
@@ -87,10 +83,8 @@ impl Question<'_> {
             let Some((case, level)) = edit.apply(&run.case, run.target.product, level) else {
                 return Ok(None);
             };
-            let tried = match self.by_it.examine(fresh, &case, level) {
-                Ok(tried) => tried,
-                Err(StageError::Setup { .. }) => return Ok(None),
-                Err(error) => return Err(error),
+            let Some(tried) = self.by_it.examine_if_possible(fresh, &case, level)? else {
+                return Ok(None);
             };
             if !tried.signatures.is_empty() {
                 return Ok(None);

@@ -123,11 +123,7 @@ impl<'a> Retrace<'a> {
         runner: &mut dyn Runner,
         case: &Case,
     ) -> Result<Option<Examined>, StageError> {
-        match self.examiner.examine(runner, case, self.suspect.level) {
-            Ok(tried) => Ok(Some(tried)),
-            Err(StageError::Setup { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.examiner.examine_if_possible(runner, case, self.suspect.level)
     }
 
     fn told(&self, sequence: Sequence, tried: Examined, confirmed: Confirmed) -> Finding {

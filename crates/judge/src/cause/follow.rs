@@ -307,10 +307,10 @@ impl<'r> Following<'_, 'r, '_> {
 /// A change of a row that another transaction holds, or that changed since the snapshot.
 fn overwritten(looking: &Looking<'_, '_>, changes: &[Change]) -> Option<Mistake> {
     let Looking { world, statement, writer, .. } = *looking;
+    let snapshot = looking.newest();
     changes.iter().find_map(|change| {
         let Change::Row(row, _) = change else { return None };
         let of_row = &world.state.rows[*row];
-        let snapshot = looking.moments().into_iter().max().unwrap_or_default();
         let deed = if of_row.held_by_others(writer).next().is_some() {
             Deed::DidNotWait
         } else if looking.sees() == WriteView::TransactionSnapshot

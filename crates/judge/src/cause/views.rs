@@ -50,7 +50,8 @@ impl Looking<'_, '_> {
     /// The moments whose views are right.
     pub(super) fn moments(&self) -> Vec<usize> {
         let Performed { start, end, .. } = *self.statement;
-        let snapshot = snapshot_of(self.transaction);
+        let first = self.transaction.first_look();
+        let snapshot = first.map_or(self.transaction.began, |statement| statement.start);
         let is_single = self.transaction.begin.is_none();
         let mut moments = match (self.is_read(), self.claims.reads, self.sees()) {
             (true, ReadPlace::Locked, _) if is_single => vec![start, end],
@@ -66,6 +67,11 @@ impl Looking<'_, '_> {
         };
         moments.dedup();
         moments
+    }
+
+    /// The last moment of which it may know.
+    pub(super) fn newest(&self) -> usize {
+        self.moments().into_iter().max().unwrap_or_default()
     }
 
     /// The wrong views that differ from a right one by a single mistake, the most telling first.
@@ -110,7 +116,7 @@ impl Looking<'_, '_> {
 
     /// Every row in each version that is not the one of the view; `None` = not there at all.
     fn other_versions(&self, view: &View) -> Vec<(usize, Option<Vec<Value>>, Deed)> {
-        let newest = self.moments().into_iter().max().unwrap_or_default();
+        let newest = self.newest();
         let mut found = Vec::new();
         for (at, row) in self.world.state.rows.iter().enumerate() {
             let present = view.0.get(&at);
@@ -154,7 +160,7 @@ impl Looking<'_, '_> {
 
     /// What others have committed, without anything of its own.
     fn without_own(&self) -> View {
-        let newest = self.moments().into_iter().max().unwrap_or_default();
+        let newest = self.newest();
         self.world.view(|_, row| row.committed_at(newest)?.values.as_ref())
     }
 }
@@ -167,12 +173,4 @@ fn with(view: &View, row: usize, values: Option<Vec<Value>>) -> View {
         None => drop(rows.remove(&row)),
     }
     View(rows)
-}
-
-/// The moment of a transaction's snapshot: its first statement that looks at rows.
-fn snapshot_of(transaction: &Transaction<'_>) -> usize {
-    let looks =
-        |kind: &StatementKind| kind.writes() || matches!(kind, StatementKind::Select { .. });
-    let first = transaction.statements.iter().find(|statement| looks(&statement.kind));
-    first.map_or(transaction.began, |statement| statement.start)
 }

@@ -69,7 +69,14 @@ pub struct Transaction<'r> {
     pub ended: usize,
 }
 
-impl Transaction<'_> {
+impl<'r> Transaction<'r> {
+    /// Its first statement that looks at rows: a snapshot is taken there.
+    pub fn first_look(&self) -> Option<&Performed<'r>> {
+        let looks =
+            |kind: &StatementKind| kind.writes() || matches!(kind, StatementKind::Select { .. });
+        self.statements.iter().find(|statement| looks(&statement.kind))
+    }
+
     /// Whether it tried to write anything.
     pub fn is_writer(&self) -> bool {
         self.statements.iter().any(|statement| statement.is_write() && !statement.was_refused())

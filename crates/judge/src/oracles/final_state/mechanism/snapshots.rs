@@ -5,7 +5,6 @@
 //! its end; which of them it was shows only in what the statements did. So every choice is followed.
 
 use anchorite_claims::WriteView;
-use anchorite_model::sql::StatementKind;
 
 use crate::evidence::transactions::{Performed, Transaction};
 
@@ -16,7 +15,7 @@ const MOST_CHOICES: usize = 32;
 pub(super) fn choices(committed: &[&Transaction<'_>], sees: WriteView) -> Option<Vec<Vec<usize>>> {
     let mut choices = vec![Vec::new()];
     for transaction in committed {
-        let moments = match first_look(transaction) {
+        let moments = match transaction.first_look() {
             Some(first) if sees == WriteView::LateSnapshot => late(first, committed),
             Some(first) => vec![first.start],
             None => vec![transaction.began],
@@ -30,12 +29,6 @@ pub(super) fn choices(committed: &[&Transaction<'_>], sees: WriteView) -> Option
         }
     }
     Some(choices)
-}
-
-fn first_look<'t, 'r>(transaction: &'t Transaction<'r>) -> Option<&'t Performed<'r>> {
-    let looks =
-        |kind: &StatementKind| kind.writes() || matches!(kind, StatementKind::Select { .. });
-    transaction.statements.iter().find(|statement| looks(&statement.kind))
 }
 
 /// The beginning of a statement, and the commits while it ran.
