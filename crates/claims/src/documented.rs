@@ -1,9 +1,9 @@
-//! What is documented about the writes of a level, for a target and the settings that its sessions have read back.
+//! What is documented about the writes and reads of a level, for a target and the settings that its sessions have read back.
 
 use anchorite_model::{Level, TargetInfo};
 
 use crate::writes::{Deviation, WriteClaims, WriteWord};
-use crate::{Bounds, Claims, Exception, Version};
+use crate::{Bounds, Claims, Exception, ReadClaim, ReadKind, Version};
 
 /// What is documented about the writes of one level.
 #[derive(Debug, Clone)]
@@ -42,6 +42,30 @@ impl Claims {
         self.writes_where(target, level, |bounds, version| {
             read_back.iter().any(|words| bounds.hold(version, Some(words)))
         })
+    }
+
+    /// What is documented about a kind of read at a level of a target, for a session that has read back its level in
+    /// these words. What is not said of single statements and optimistic transactions is as for plain reads.
+    pub fn read_of_session(
+        &self,
+        target: &TargetInfo,
+        level: Level,
+        read_back: Option<&str>,
+        kind: ReadKind,
+    ) -> Option<&ReadClaim> {
+        let said = self.level(level).filter(|said| said.is_offered_by(target))?;
+        let said = self.level(said.same_as.unwrap_or(level))?;
+        let version = Version::of(target);
+        let about = |kind: ReadKind| {
+            let in_force = said.reads.iter().filter(|read| {
+                let is_of_variant =
+                    read.variants.is_empty() || read.variants.contains(&target.variant);
+                read.kind == kind && is_of_variant && read.bounds.hold(&version, read_back)
+            });
+            in_force.min_by_key(|read| read.variants.is_empty())
+        };
+        let is_like_plain = matches!(kind, ReadKind::Single | ReadKind::Optimistic);
+        about(kind).or_else(|| about(ReadKind::Plain).filter(|_| is_like_plain))
     }
 
     fn writes_where(

@@ -120,10 +120,7 @@ impl Source<'_> {
         }
         match (&text.rank, &text.quote, &text.copied) {
             (Some(_), None, None) => Ok(None),
-            (None, Some(quote), Some(copied)) => {
-                let (words, copied) = (self.verbatim(quote)?, self.date(copied)?);
-                Ok(Some(Quote { words, copied }))
-            }
+            (None, Some(quote), Some(copied)) => Ok(Some(self.words(quote, copied)?)),
             (Some(rank), _, _) => {
                 let reason = "what a manual says is not undocumented: expected no quote";
                 Err(self.error(rank.span(), reason.to_owned()))
@@ -137,6 +134,15 @@ impl Source<'_> {
                 Err(self.error(text.name.span(), reason))
             }
         }
+    }
+
+    /// The words of a page, and when they were copied.
+    pub(crate) fn words(
+        self,
+        quote: &Spanned<String>,
+        copied: &Spanned<String>,
+    ) -> Result<Quote, ClaimsError> {
+        Ok(Quote { words: self.verbatim(quote)?, copied: self.date(copied)? })
     }
 
     fn verbatim(self, text: &Spanned<String>) -> Result<String, ClaimsError> {

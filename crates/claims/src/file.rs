@@ -20,7 +20,8 @@
 //! says = "Plain reads of one transaction see one snapshot."
 //! ```
 //!
-//! What a level claims about writes is read in [`crate::writes`], exceptions from it in [`crate::exception`].
+//! What a level claims about writes is read in [`crate::writes`], what about reads in [`crate::reads`], exceptions in
+//! [`crate::exception`].
 //!
 //! Every level that is offered has a claim about each of the ten anomalies, for every version.
 
@@ -32,6 +33,7 @@ use toml::Spanned;
 
 use crate::bounds::BoundsText;
 use crate::exception::ExceptionText;
+use crate::reads::ReadText;
 use crate::source::{ClaimsError, Source, VERSION};
 use crate::writes::WritesText;
 use crate::{Anomaly, Claim, Claims, LevelClaims, Promise, Subject, Version};
@@ -72,6 +74,8 @@ struct LevelText {
     #[serde(default)]
     anomaly: Vec<Spanned<AnomalyText>>,
     writes: Option<WritesText>,
+    #[serde(default)]
+    read: Vec<ReadText>,
     #[serde(default)]
     exception: Vec<ExceptionText>,
 }
@@ -161,7 +165,7 @@ impl Claims {
             return (!level.claims.is_empty())
                 .then(|| format!("'{name}' is not offered, but has claims"));
         }
-        level.overlap().or_else(|| {
+        level.overlap().or_else(|| level.reads_twice()).or_else(|| {
             let missing: Vec<&str> = Anomaly::ALL
                 .into_iter()
                 .filter(|anomaly| !level.covers_all_versions(*anomaly))
@@ -199,6 +203,17 @@ impl LevelClaims {
             }
         }
         None
+    }
+
+    /// A kind of read with two claims at the same version.
+    fn reads_twice(&self) -> Option<String> {
+        let pairs = self.reads.iter().enumerate().flat_map(|(index, read)| {
+            self.reads[index + 1..].iter().map(move |other| (read, other))
+        });
+        let found = pairs.into_iter().find(|(read, other)| read.meets(other));
+        found.map(|(read, _)| {
+            format!("'{}' has two claims about {} reads", self.level, read.kind.name())
+        })
     }
 
     /// Whether the claims about an anomaly cover every version. They do not overlap, so it is enough that each begins
@@ -250,6 +265,7 @@ impl Source<'_> {
             says: self.sentence(&text.says)?,
             claims: text.anomaly.iter().map(|claim| self.claim(claim)).collect::<Result<_, _>>()?,
             writes: text.writes.as_ref().map(|writes| self.writes(writes)).transpose()?,
+            reads: text.read.iter().map(|read| self.read_claim(read)).collect::<Result<_, _>>()?,
             exceptions: text
                 .exception
                 .iter()

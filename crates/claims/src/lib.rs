@@ -14,6 +14,7 @@ mod bounds;
 mod documented;
 mod exception;
 mod file;
+mod reads;
 mod source;
 mod version;
 mod writes;
@@ -25,6 +26,7 @@ pub use anomaly::{Anomaly, UnknownAnomaly};
 pub use bounds::{Bounds, Setting};
 pub use documented::DocumentedWrites;
 pub use exception::{Exception, Quote};
+pub use reads::{ReadClaim, ReadKind, ReadView, SnapshotTaken};
 pub use source::ClaimsError;
 pub use version::{InvalidVersion, Version};
 pub use writes::{Deviation, ReadPlace, SerialOrder, WriteClaims, WriteView, WriteWord};
@@ -98,6 +100,8 @@ pub struct LevelClaims {
     pub claims: Vec<Claim>,
     /// What is claimed about writes.
     pub writes: Option<WriteClaims>,
+    /// What is claimed about reads.
+    pub reads: Vec<ReadClaim>,
     /// Deviations from it whose cause is known.
     pub exceptions: Vec<Exception>,
 }

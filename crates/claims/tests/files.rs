@@ -1,6 +1,6 @@
 //! The built-in claims are complete, and broken files are refused with file, line and reason.
 
-use anchorite_claims::{Anomaly, Claims, Promise};
+use anchorite_claims::{Anomaly, Claims, Promise, ReadKind, ReadView, SnapshotTaken};
 use anchorite_model::{Level, Product, Rank, TargetInfo};
 
 fn target(product: Product, version: &str, variant: &str) -> TargetInfo {
@@ -70,6 +70,34 @@ fn a_session_is_held_to_its_settings_and_not_to_the_version() {
         assert_eq!(said(version, "REPEATABLE-READ"), Promise::Unspecified);
         let on = "REPEATABLE-READ (innodb_snapshot_isolation=ON)";
         assert_eq!(said(version, on), Promise::Prevented);
+    }
+}
+
+#[test]
+fn reads_see_what_the_level_and_the_variant_promise() {
+    use ReadKind::{Locking, Optimistic, Plain, Single};
+    use ReadView::{Latest, StatementSnapshot, TransactionSnapshot, Uncommitted};
+    let (rc, rr, ser) = (Level::ReadCommitted, Level::RepeatableRead, Level::Serializable);
+    let first_read = Some(SnapshotTaken::FirstRead);
+    let first_statement = Some(SnapshotTaken::FirstStatement);
+    let begin = Some(SnapshotTaken::Begin);
+    let table = [
+        ("mysql", "", Level::ReadUncommitted, Plain, Uncommitted, None),
+        ("mysql", "", rr, Single, TransactionSnapshot, first_read),
+        ("mariadb", "", ser, Plain, Latest, None),
+        ("mariadb", "", ser, Single, StatementSnapshot, None),
+        ("postgres", "", Level::ReadUncommitted, Plain, StatementSnapshot, None),
+        ("postgres", "", rr, Locking, TransactionSnapshot, first_statement),
+        ("sqlite", "wal", ser, Plain, TransactionSnapshot, first_statement),
+        ("sqlite", "shared-cache", ser, Plain, StatementSnapshot, None),
+        ("tidb", "", rc, Plain, StatementSnapshot, None),
+        ("tidb", "", rc, Optimistic, TransactionSnapshot, begin),
+    ];
+    for (product, variant, level, kind, sees, taken) in table {
+        let target = target(Product::named(product), "99.9.9", variant);
+        let claims = Claims::for_product(target.product);
+        let read = claims.read_of_session(&target, level, None, kind).expect("there is a claim");
+        assert_eq!((read.sees, read.taken), (sees, taken), "{product} {variant} {level} {kind:?}");
     }
 }
 

@@ -6,8 +6,8 @@
 //! Blind spot: apart from the quotes the words are ours; the page decides.
 
 use anchorite_claims::{
-    Bounds, Claim, Claims, Exception, LevelClaims, Quote, ReadPlace, SerialOrder, Setting, Subject,
-    Version, WriteClaims, WriteView,
+    Bounds, Claim, Claims, Exception, LevelClaims, Quote, ReadClaim, ReadPlace, SerialOrder,
+    Setting, SnapshotTaken, Subject, Version, WriteClaims, WriteView,
 };
 use anchorite_model::{Level, Rank, TargetInfo};
 use serde_json::{Value, json};
@@ -74,6 +74,15 @@ impl Sheet<'_> {
         level.claims.iter().filter(applies).collect()
     }
 
+    fn reads<'c>(&self, level: &'c LevelClaims) -> Vec<&'c ReadClaim> {
+        let variant = &self.target.variant;
+        let fits = |read: &&ReadClaim| {
+            read.variants.is_empty() || variant.is_empty() || read.variants.contains(variant)
+        };
+        let applies = |read: &&ReadClaim| self.applies(&read.bounds) && fits(read);
+        level.reads.iter().filter(applies).collect()
+    }
+
     fn exceptions<'c>(&self, level: &'c LevelClaims) -> Vec<&'c Exception> {
         let applies = |exception: &&Exception| self.applies(&exception.bounds);
         level.exceptions.iter().filter(applies).collect()
@@ -89,6 +98,12 @@ impl Sheet<'_> {
             let locking = |url: &'c String| Entry::new(kept.to_owned(), "", url);
             entries.extend(writes.locking_reads.as_ref().map(locking));
         }
+        entries.extend(self.reads(level).into_iter().map(|read| Entry {
+            head: read_told(read),
+            says: &read.says,
+            quote: Some(&read.quote),
+            url: &read.url,
+        }));
         entries.extend(self.anomalies(level).into_iter().map(|claim| Entry {
             head: format!("{}: {}{}", subjects(claim), claim.promise.name(), told(&claim.bounds)),
             says: &claim.says,
@@ -128,6 +143,17 @@ fn told(bounds: &Bounds) -> String {
         told += &format!(", {with} {}", setting.read_back);
     }
     told
+}
+
+/// `plain reads: transaction-snapshot, taken: first-read`.
+fn read_told(read: &ReadClaim) -> String {
+    let taken = read.taken.map(|taken| format!(", taken: {}", taken.name())).unwrap_or_default();
+    let variants = match read.variants.as_slice() {
+        [] => String::new(),
+        variants => format!(" ({})", variants.join(", ")),
+    };
+    let (kind, sees) = (read.kind.name(), read.sees.name());
+    format!("{kind} reads{variants}: {sees}{taken}{}", told(&read.bounds))
 }
 
 /// `exception semi-consistent-read (update), before 11.6.2`, `undocumented: dirty-look (update)`.
@@ -268,8 +294,27 @@ fn setting(bounds: &Bounds) -> Option<Value> {
     bounds.setting.as_ref().map(told)
 }
 
+fn written(version: &Option<Version>) -> Option<String> {
+    version.as_ref().map(ToString::to_string)
+}
+
+fn read_json(read: &ReadClaim) -> Value {
+    json!({
+        "statement": read.kind.name(),
+        "sees": read.sees.name(),
+        "taken": read.taken.map(SnapshotTaken::name),
+        "variants": read.variants,
+        "since": written(&read.bounds.since),
+        "before": written(&read.bounds.before),
+        "setting": setting(&read.bounds),
+        "quote": read.quote.words,
+        "copied": read.quote.copied,
+        "url": read.url,
+        "says": read.says,
+    })
+}
+
 fn level_json(sheet: &Sheet<'_>, level: &LevelClaims) -> Value {
-    let written = |version: &Option<Version>| version.as_ref().map(ToString::to_string);
     let anomalies = sheet.anomalies(level).into_iter().map(|claim| {
         json!({
             "names": claim.subjects.iter().map(subject).collect::<Vec<_>>(),
@@ -316,6 +361,7 @@ fn level_json(sheet: &Sheet<'_>, level: &LevelClaims) -> Value {
         "says": level.says,
         "anomalies": anomalies.collect::<Vec<_>>(),
         "writes": writes,
+        "reads": sheet.reads(level).into_iter().map(read_json).collect::<Vec<_>>(),
         "exceptions": exceptions.collect::<Vec<_>>(),
     })
 }
