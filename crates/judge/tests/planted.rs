@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
 use anchorite_judge::{Evidence, Laboratory, oracles};
+use anchorite_model::sql::StatementKind;
 use anchorite_model::{
-    Answer, Blocker, BlockingKnowledge, Case, Ending, Event, Level, Outcome, Product, Rows, Run,
-    SessionInfo, TargetInfo, Value, Verdict,
+    Answer, Blocker, BlockingKnowledge, Case, Ending, Event, Level, Outcome, Product, Rank, Rows,
+    Run, RunError, Runner, SessionInfo, TargetInfo, Value, Verdict,
 };
 use anchorite_stage::{FreshTables, RunOptions};
 
@@ -110,15 +111,46 @@ fn rows_of(text: &str) -> Vec<Vec<Value>> {
     rows.filter(|row| !row.is_empty()).map(|row| row.split(',').map(cell).collect()).collect()
 }
 
+/// SQLite, but an UPDATE counts the rows that it changes, and not those that it matches, as MySQL does.
+struct CountsChanges<'a>(FreshTables<'a>);
+
+impl Runner for CountsChanges<'_> {
+    fn run(&mut self, case: &Case, level: Option<Level>) -> Result<Run, RunError> {
+        let mut run = self.0.run(case, level)?;
+        let mut before = Case { steps: Vec::new(), ..case.clone() };
+        for (at, step) in case.steps.iter().enumerate() {
+            if StatementKind::of(&step.statement.sql) == StatementKind::Update {
+                let old = self.0.run(&before, level)?.final_state;
+                let after = Case { steps: case.steps[..=at].to_vec(), ..case.clone() };
+                let new = self.0.run(&after, level)?.final_state;
+                let rows = old.iter().zip(&new).flat_map(|((_, old), (_, new))| {
+                    old.rows.iter().filter(|row| !new.rows.contains(row))
+                });
+                let affected = Some(rows.count() as u64);
+                let event = run.events.iter_mut().find(|event| event.n == at + 1);
+                if let Some(Outcome::Ok(answer)) = event.map(|event| &mut event.outcome) {
+                    answer.affected = affected;
+                }
+            }
+            before.steps.push(step.clone());
+        }
+        Ok(run)
+    }
+}
+
 fn judged(oracle: &str, run: &Run) -> String {
     let claims = Claims::for_product(run.target.product);
     let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
-    let mut fresh = FreshTables { target: target.as_ref(), options: RunOptions::default() };
-    let mut laboratory = Laboratory::new(&mut fresh, None);
+    let fresh = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+    let mut runner = CountsChanges(fresh);
+    let mut laboratory = Laboratory::new(&mut runner, None);
     let evidence = Evidence::new(run, claims, BTreeMap::new());
     let oracle = oracles::named(oracle).expect("there is one");
     match oracle.judgement(&evidence, &mut laboratory).expect("SQLite answers").verdict {
         Verdict::Pass => "pass".to_owned(),
+        Verdict::Violation { rank: Rank::Undocumented, anomaly, .. } => {
+            format!("undocumented {anomaly}")
+        }
         Verdict::Violation { .. } => "violation".to_owned(),
         Verdict::Allowed { exception, .. } => format!("allowed {exception}"),
         Verdict::Undecided { reason } => format!("undecided: {reason}"),
@@ -311,4 +343,107 @@ fn the_rows_of_returning_are_compared() {
         |text: &str| judged("final-state", &run("postgres 15.0", Level::ReadCommitted, text));
     assert_eq!(verdict(&text("(1, 1)")), "pass");
     assert_eq!(verdict(&text("(1, 0)")), "violation");
+}
+
+/// What a query inside a write may read at read uncommitted: every version that was there, also one that is taken back
+/// later, and nothing else.
+#[test]
+fn a_query_inside_a_write_reads_what_was_there() {
+    let text = |count: u32, rows: &str| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE u (a INT, b INT)
+             setup INSERT INTO t VALUES (1, 0)
+             t1 BEGIN
+             t1 UPDATE t SET b = 5 -> 1
+             t1 INSERT INTO t VALUES (7, 7) -> 1
+             t1 INSERT INTO t VALUES (8, 8) -> 1
+             t1 DELETE FROM t WHERE a = 8 -> 1
+             t2 INSERT INTO u SELECT * FROM t -> {count}
+             t1 ROLLBACK
+             t = (1, 0)
+             u = {rows}"
+        )
+    };
+    for (target, dirty) in
+        [("mysql 9.7.0", "allowed dirty-read"), ("mariadb 10.11.6", "undocumented dirty-read")]
+    {
+        let verdict =
+            |text: &str| judged("final-state", &run(target, Level::ReadUncommitted, text));
+        assert_eq!(verdict(&text(1, "(1, 0)")), "pass", "{target}");
+        assert_eq!(verdict(&text(2, "(1, 5), (7, 7)")), dirty, "{target}");
+        assert_eq!(verdict(&text(1, "(7, 7)")), "violation", "{target}: a row is missed");
+        assert_eq!(verdict(&text(2, "(1, 0), (8, 8)")), "violation", "{target}: a row was gone");
+    }
+}
+
+/// A query inside an UPDATE decides about a row that another transaction never committed.
+#[test]
+fn a_condition_may_find_what_is_not_committed() {
+    let text = |condition: &str, count: u32, value: u32| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE u (a INT, b INT)
+             setup INSERT INTO t VALUES (1, 0)
+             t1 BEGIN
+             t1 INSERT INTO u VALUES (3, 3) -> 1
+             t2 UPDATE t SET b = 9 WHERE {condition} (SELECT 1 FROM u WHERE u.a = 3) -> {count}
+             t1 ROLLBACK
+             t = (1, {value})
+             u = -"
+        )
+    };
+    let verdict =
+        |text: &str| judged("final-state", &run("mysql 9.7.0", Level::ReadUncommitted, text));
+    assert_eq!(verdict(&text("EXISTS", 0, 0)), "pass");
+    assert_eq!(verdict(&text("EXISTS", 1, 9)), "allowed dirty-read");
+    assert_eq!(verdict(&text("NOT EXISTS", 0, 0)), "allowed dirty-read");
+    assert_eq!(verdict(&text("1 = 2 AND EXISTS", 1, 9)), "violation");
+}
+
+/// An UPDATE that would leave a row as it is has to lock it all the same.
+#[test]
+fn a_row_that_keeps_its_values_is_waited_for() {
+    let text = |value: u32| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup INSERT INTO t VALUES (1, {value}), (2, 0)
+             t1 BEGIN
+             t2 BEGIN
+             t1 UPDATE t SET b = 5 WHERE a = 1 -> 1
+             t2 UPDATE t SET b = 1 WHERE b < 3 OR b = 5 -> 1
+             t1 COMMIT
+             t2 UPDATE t SET b = b + 10 WHERE b = 5 -> 1
+             t2 COMMIT
+             t = (1, 15), (2, 1)"
+        )
+    };
+    for target in ["mysql 9.7.0", "mariadb 10.11.6"] {
+        let verdict = |text: &str| judged("final-state", &run(target, Level::ReadCommitted, text));
+        assert_eq!(
+            verdict(&text(4)),
+            "allowed semi-consistent-read",
+            "{target}: it does not match"
+        );
+        assert_eq!(verdict(&text(1)), "violation", "{target}: it keeps its value");
+    }
+}
+
+/// Where an UPDATE judges rows by what is not committed, it may pass a row whose key was moved, and moved back.
+#[test]
+fn a_row_that_was_elsewhere_may_be_passed_by_a_dirty_look() {
+    let text = "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+                setup INSERT INTO t VALUES (1, 0)
+                t1 BEGIN
+                t1 UPDATE t SET a = 2 -> 1
+                t2 UPDATE t SET b = 1 -> waits
+                t1 ROLLBACK
+                t2 UPDATE t SET b = 1 -> 0
+                t = (1, 0)";
+    let mut run = run("mariadb 11.8.6", Level::ReadUncommitted, text);
+    assert_eq!(judged("final-state", &run), "violation");
+    for session in &mut run.sessions {
+        session.level_read_back += ", innodb_snapshot_isolation=ON";
+    }
+    assert_eq!(judged("final-state", &run), "undocumented dirty-look");
 }

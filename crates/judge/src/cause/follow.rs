@@ -14,6 +14,7 @@ use anchorite_model::{Deed, Outcome, Run, RunError};
 use super::questions::{Effect, Questions};
 use super::views::{Looking, Mistake};
 use super::world::{Change, View, World, changes};
+use crate::evidence::actions::Action;
 use crate::evidence::difference::answers;
 use crate::evidence::ends::last_event;
 use crate::evidence::evaluator::Contents;
@@ -26,14 +27,6 @@ const QUESTIONS_MAX: usize = 1_500;
 const STEPS_MAX: usize = 20_000;
 /// Two mistakes are looked for only in schedules of so many statements.
 const STATEMENTS_FOR_TWO: usize = 8;
-
-/// What happens next in a run.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Action {
-    Perform { writer: Writer, statement: usize },
-    TakeBack { writer: Writer, since: usize },
-    Commit { writer: Writer },
-}
 
 /// A course: the rows so far, the next action, the mistakes so far.
 struct Course {
@@ -117,16 +110,22 @@ impl<'r> Following<'_, 'r, '_> {
             Action::Perform { writer, statement } => {
                 self.perform(world, writer, statement, may_err)
             }
-            Action::TakeBack { writer, since } => {
-                Ok(self.taken_back(world, writer, since, may_err))
+            Action::TakeBack { writer, since, moment } => {
+                Ok(self.taken_back(world, writer, (since, moment), may_err))
             }
             Action::Commit { writer } => Ok(self.committed(world, writer, may_err)),
         }
     }
 
-    fn taken_back(&self, world: &World, writer: Writer, since: usize, may_err: bool) -> Vec<Next> {
+    fn taken_back(
+        &self,
+        world: &World,
+        writer: Writer,
+        (since, moment): (usize, usize),
+        may_err: bool,
+    ) -> Vec<Next> {
         let mut right = world.clone();
-        right.take_back(writer, since);
+        right.state.take_back(writer, since, moment);
         let mut next = vec![(right, None)];
         let written = world.written_by(writer);
         if may_err && let Some(row) = written.first() {
@@ -151,7 +150,7 @@ impl<'r> Following<'_, 'r, '_> {
         }
         let mistake = |row| Mistake { deed: Deed::VersionLost, n: None, writer, row: Some(row) };
         let mut lost = world.clone();
-        lost.take_back(writer, 0);
+        lost.state.take_back(writer, 0, ended);
         next.push((lost, Some(mistake(written[0]))));
         for row in written.iter().copied().filter(|_| written.len() > 1) {
             let mut torn = world.clone();

@@ -26,13 +26,14 @@ use anchorite_model::sql::StatementKind;
 use anchorite_model::{Cause, Deed, Judgement, Meanwhile, RunError, Verdict};
 
 use crate::evidence::Evidence;
-use crate::evidence::transactions::{Performed, Transaction};
+use crate::evidence::actions::actions;
+use crate::evidence::transactions::Performed;
 use crate::evidence::versions::State;
 use crate::laboratory::Laboratory;
 use crate::oracles;
 use crate::oracles::final_state::{READS, STATEMENTS, TRANSACTIONS};
 use details::Details;
-use follow::{Action, Following};
+use follow::Following;
 use questions::Questions;
 use world::World;
 
@@ -89,9 +90,12 @@ fn followed(
         claims: documented.claims,
         transactions,
         questions: Questions::new(&evaluator, laboratory),
-        actions: actions(transactions, reads),
+        actions: actions(&transactions.iter().collect::<Vec<_>>(), |statement| {
+            statement.kind.writes()
+                || reads && matches!(statement.kind, StatementKind::Select { .. })
+        }),
     };
-    let initial = World { state, undone: Vec::new() };
+    let initial = World { state };
     let mut found = Vec::new();
     for (world, mistakes) in following.explanations(&initial)? {
         // A second mistake may follow from the first.
@@ -114,40 +118,4 @@ fn is_specific(cause: &Cause) -> bool {
     use Meanwhile::{IndexEntryMoved, PrimaryKeyMoved, UniqueKeyMoved};
     let is_moved = matches!(cause.meanwhile, PrimaryKeyMoved | UniqueKeyMoved | IndexEntryMoved);
     cause.deed == Deed::RowMissed && is_moved && !cause.waited_for.is_empty()
-}
-
-/// What happened, in the order in which it was answered. Reads belong to it where they are promised something.
-fn actions(transactions: &[Transaction<'_>], reads: bool) -> Vec<Action> {
-    let mut actions = Vec::new();
-    for (writer, transaction) in transactions.iter().enumerate() {
-        for (statement, performed) in transaction.statements.iter().enumerate() {
-            let action = match &performed.kind {
-                _ if performed.was_refused() => continue,
-                StatementKind::RollbackTo(name) if performed.reply.is_ok() => {
-                    let since = savepoint(&transaction.statements[..statement], name);
-                    Action::TakeBack { writer, since }
-                }
-                StatementKind::Select { .. } if reads => Action::Perform { writer, statement },
-                kind if kind.writes() => Action::Perform { writer, statement },
-                _ => continue,
-            };
-            actions.push((performed.end, 0, action));
-        }
-        let end = match transaction.committed {
-            true => Action::Commit { writer },
-            false => Action::TakeBack { writer, since: 0 },
-        };
-        actions.push((transaction.ended, 1, end));
-    }
-    actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
-    actions.into_iter().map(|(_, _, action)| action).collect()
-}
-
-/// The moment of the latest savepoint of this name.
-fn savepoint(before: &[Performed<'_>], name: &str) -> usize {
-    let is_it = |statement: &&Performed<'_>| {
-        matches!(&statement.kind, StatementKind::Savepoint(own) if own == name)
-            && statement.reply.is_ok()
-    };
-    before.iter().rev().find(is_it).map_or(0, |statement| statement.end)
 }

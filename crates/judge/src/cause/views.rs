@@ -120,8 +120,8 @@ impl Looking<'_, '_> {
         let mut found = Vec::new();
         for (at, row) in self.world.state.rows.iter().enumerate() {
             let present = view.0.get(&at);
-            let undone = self.world.undone.iter().filter(|(of, _)| *of == at);
-            let undone = undone.map(|(_, version)| (version, Deed::UncommittedVersionUsed));
+            let undone = row.undone.iter();
+            let undone = undone.map(|(version, _)| (version, Deed::UncommittedVersionUsed));
             let versions =
                 row.versions.iter().map(|version| (version, self.deed_of(version, newest)));
             for (version, deed) in versions.chain(undone) {

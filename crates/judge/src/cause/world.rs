@@ -10,13 +10,11 @@ use anchorite_model::Value;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::versions::{Row, State, Version, Writer};
 
-/// The rows, and what was taken back.
+/// The rows.
 #[derive(Debug, Clone)]
 pub(super) struct World {
-    /// Every version that counts.
+    /// Every version.
     pub state: State,
-    /// Versions that were rolled back, with the numbers of their rows.
-    pub undone: Vec<(usize, Version)>,
 }
 
 /// What a statement may have looked at: rows by their numbers, with their values.
@@ -78,19 +76,6 @@ impl World {
                     self.state.rows.push(Row::new(*table, version(Some(values.clone()))));
                 }
             }
-        }
-    }
-
-    /// Takes back what a transaction has written since a moment and not committed.
-    pub(super) fn take_back(&mut self, writer: Writer, since: usize) {
-        for (at, row) in self.state.rows.iter_mut().enumerate() {
-            let is_gone = |version: &mut Version| {
-                version.writer == Some(writer)
-                    && version.committed.is_none()
-                    && version.made > since
-            };
-            let gone = row.versions.extract_if(.., is_gone);
-            self.undone.extend(gone.map(|version| (at, version)));
         }
     }
 

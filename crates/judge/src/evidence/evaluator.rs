@@ -135,6 +135,19 @@ impl<'r> Evaluator<'r> {
         known.primary.iter().map(column).collect::<Option<_>>().unwrap_or_default()
     }
 
+    /// The columns of a table that are in a key or an index.
+    pub fn key_columns(&self, table: usize) -> Vec<usize> {
+        let (name, shape) = &self.run.final_state[table];
+        let known = self.schema.iter().find(|known| known.name.eq_ignore_ascii_case(name));
+        let columns = known.into_iter().flat_map(|it| {
+            it.primary.iter().chain(&it.unique).chain(&it.indexed).chain(&it.foreign)
+        });
+        let column = |name: &String| {
+            shape.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
+        };
+        columns.filter_map(column).collect()
+    }
+
     /// The column of a table's primary key, if no other index can be used for a condition on these columns, and the
     /// table is in one piece.
     pub fn scanned_key(&self, table: usize, condition: &[&str]) -> Option<usize> {

@@ -7,9 +7,11 @@
 //! * [`transactions`]: which there were, and what became of them; [`ends`]: only the latter.
 //! * [`serial`]: whether a serial order explains the run, by [`orders`] and [`replay`]; [`refusals`]: INSERTs that were
 //!   refused, and have to be again.
-//! * [`versions`]: the versions of every row; [`evaluator`]: what a statement does to given rows.
+//! * [`versions`]: the versions of every row; [`actions`]: what happened to them; [`evaluator`]: what a statement does
+//!   to given rows.
 //! * [`difference`]: how two runs differ; [`words`]: rows and statements in sentences.
 
+pub mod actions;
 pub mod difference;
 pub mod ends;
 pub mod evaluator;
@@ -175,8 +177,8 @@ impl<'a> Evidence<'a> {
 }
 
 fn documented_writes<'a>(run: &'a Run, claims: &'a Claims) -> Result<DocumentedWrites<'a>, String> {
-    if let Ending::TargetLost(why) = &run.ending {
-        return Err(format!("the run is not complete: {why}"));
+    if let Ending::TargetLost(_) = &run.ending {
+        return Err("the run is not complete, because the server went away".to_owned());
     }
     if let BlockingKnowledge::Timeout { reason, .. } = &run.blocking
         && run.events.iter().any(|event| matches!(event.outcome, Outcome::Blocked { .. }))
@@ -199,7 +201,7 @@ pub fn level_of(run: &Run) -> Option<Level> {
 fn common_level(run: &Run) -> Result<Level, String> {
     let mut levels = run.sessions.iter().map(|session| {
         let level = session.level.or_else(|| session.effective_level());
-        level.ok_or_else(|| format!("the level of {} is not known", session.name))
+        level.ok_or_else(|| "the level of a session is not known".to_owned())
     });
     let first = levels.next().unwrap_or_else(|| Err("there are no sessions".to_owned()))?;
     for level in levels {

@@ -177,8 +177,9 @@ impl Search<'_, '_> {
     ) -> Result<Result<PerformedOrder, String>, RunError> {
         let replay = replay(self.run, order, form, reads);
         let performed = laboratory.run(&replay.case)?;
-        if let Ending::TargetLost(why) = &performed.ending {
-            return Ok(Err(format!("a serial order could not be performed: {why}")));
+        if let Ending::TargetLost(_) = &performed.ending {
+            let reason = "a serial order could not be performed, because the server went away";
+            return Ok(Err(reason.to_owned()));
         }
         let names: Vec<&str> = order.iter().map(|transaction| transaction.name.as_str()).collect();
         let how = match form {

@@ -27,12 +27,14 @@ pub struct Row {
     pub table: usize,
     /// Its versions, oldest first.
     pub versions: Vec<Version>,
+    /// Versions that were taken back, and when.
+    pub undone: Vec<(Version, usize)>,
 }
 
 impl Row {
     /// A row that begins with this version.
     pub fn new(table: usize, version: Version) -> Self {
-        Self { table, versions: vec![version] }
+        Self { table, versions: vec![version], undone: Vec::new() }
     }
 
     /// The version that a transaction has made itself.
@@ -72,6 +74,20 @@ impl Row {
         self.versions
             .iter()
             .filter(move |version| version.committed.is_none() && version.writer != Some(writer))
+    }
+
+    /// The versions of others that were taken back after a moment.
+    pub fn undone_since(&self, writer: Writer, moment: usize) -> impl Iterator<Item = &Version> {
+        let is_it =
+            move |(version, at): &&(Version, usize)| *at > moment && version.writer != Some(writer);
+        self.undone.iter().filter(is_it).map(|(version, _)| version)
+    }
+
+    /// The latest version at a moment, committed or not.
+    pub fn latest_at(&self, moment: usize) -> Option<&Version> {
+        let undone = self.undone.iter().filter(|(_, at)| *at > moment).map(|(version, _)| version);
+        let all = self.versions.iter().chain(undone);
+        all.filter(|version| version.made <= moment).max_by_key(|version| version.made)
     }
 
     /// What a transaction sees of it at a moment.
@@ -114,6 +130,19 @@ impl State {
         }
     }
 
+    /// Takes back, at a moment, what a transaction has written since another one and not committed.
+    pub fn take_back(&mut self, writer: Writer, since: usize, moment: usize) {
+        for row in &mut self.rows {
+            let is_gone = |version: &mut Version| {
+                version.writer == Some(writer)
+                    && version.committed.is_none()
+                    && version.made > since
+            };
+            let gone = row.versions.extract_if(.., is_gone);
+            row.undone.extend(gone.map(|version| (version, moment)));
+        }
+    }
+
     /// The moments of commits after the first and not after the second moment, in order.
     pub fn commits_between(&self, after: usize, until: usize) -> Vec<usize> {
         let versions = self.rows.iter().flat_map(|row| &row.versions);
@@ -127,6 +156,27 @@ impl State {
         let mut view: BTreeMap<usize, Vec<Vec<Value>>> = BTreeMap::new();
         for row in &self.rows {
             if let Some(values) = row.visible(writer, moment) {
+                view.entry(row.table).or_default().push(values.clone());
+            }
+        }
+        view
+    }
+
+    /// The moments after the first and not after the second one at which versions were made or taken back, in order.
+    pub fn changes_between(&self, after: usize, until: usize) -> Vec<usize> {
+        let made = self.rows.iter().flat_map(|row| row.versions.iter().map(|version| version.made));
+        let undone = self.rows.iter().flat_map(|row| &row.undone);
+        let undone = undone.flat_map(|(version, at)| [version.made, *at]);
+        let moments: BTreeSet<usize> =
+            made.chain(undone).filter(|at| *at > after && *at <= until).collect();
+        moments.into_iter().collect()
+    }
+
+    /// The latest versions at a moment, committed or not, by table.
+    pub fn latest(&self, moment: usize) -> BTreeMap<usize, Vec<Vec<Value>>> {
+        let mut view: BTreeMap<usize, Vec<Vec<Value>>> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some(values) = row.latest_at(moment).and_then(|it| it.values.as_ref()) {
                 view.entry(row.table).or_default().push(values.clone());
             }
         }

@@ -2,12 +2,14 @@
 
 use anchorite_claims::{Deviation, WriteView};
 
+use super::asked::others;
+use super::dirty::Dirty;
 use super::inner;
 use super::scan::{self, Stops};
 use super::simulate::{Branches, Outer, Simulation};
 use super::treatment::{Effects, Treatment, combinations};
 use super::unfollowed::Unfollowed;
-use crate::evidence::evaluator::{Contents, Effect, Evaluator};
+use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::Performed;
 use crate::evidence::versions::{Row, State, Version, Writer};
 use crate::evidence::words::tuple;
@@ -26,6 +28,7 @@ pub(super) struct Situation<'s, 'r> {
     pub(super) writer: Writer,
     pub(super) statement: &'s Performed<'r>,
     pub(super) shape: &'s WriteShape,
+    pub(super) dirty: &'s Dirty,
 }
 
 impl<'r> Simulation<'_, 'r> {
@@ -49,7 +52,8 @@ impl<'r> Simulation<'_, 'r> {
         if self.view_of(writer, statement).0 == WriteView::Retried {
             return self.retried(state, writer, statement, shape, evaluator, laboratory);
         }
-        let situation = |row| Situation { state, row, table, writer, statement, shape };
+        let dirty = &self.dirty(state, writer, statement, evaluator);
+        let situation = |row| Situation { state, row, table, writer, statement, shape, dirty };
         let rows = state.rows.iter().enumerate().filter(|(_, row)| row.table == table);
         let stops =
             inner!(self.stops(rows.clone().map(|(_, row)| situation(row)), evaluator, laboratory));
@@ -57,7 +61,7 @@ impl<'r> Simulation<'_, 'r> {
             .clone()
             .flat_map(|(_, row)| self.wanted(&situation(row), &stops, evaluator))
             .collect::<Vec<Contents>>();
-        let session = self.committed[writer].session;
+        let session = self.followed[writer].session;
         evaluator.find_out(session, statement.sql, &wanted, laboratory)?;
         let mut treatments: Vec<(usize, Vec<Treatment>)> = Vec::new();
         for (index, row) in rows {
@@ -73,7 +77,8 @@ impl<'r> Simulation<'_, 'r> {
         });
         let certain = certain.collect();
         let next = combinations(state, &treatments, writer, statement);
-        Ok(Ok(Branches { next, certain, other: None }))
+        let other = dirty.other.or_else(|| self.unseen(state, writer, statement, table, evaluator));
+        Ok(Ok(Branches { next, certain, other }))
     }
 
     /// The rows at which the statement had to wait, because it matches what was committed of them and another
@@ -98,12 +103,15 @@ impl<'r> Simulation<'_, 'r> {
             let versions = row.committed_between(statement.start, statement.end);
             let held = versions
                 .iter()
-                .find(|version| version.made < statement.start && version.writer != Some(writer));
+                .find(|version| version.made < statement.start && version.writer != Some(writer))
+                .copied();
             let Some(until) = held.and_then(|version| version.committed) else { continue };
             let before = row.committed_at(statement.start);
             let view = state.view(writer, statement.start);
-            let effect = inner!(self.effect(&situation, before, &view, evaluator, laboratory));
-            if effect.is_some() {
+            let matches = self.matches(&situation, before, &view, evaluator, laboratory);
+            let passes = held.is_some_and(|_| self.looks_dirty(statement))
+                && inner!(self.is_otherwise(&situation, held, &view, evaluator, laboratory));
+            if inner!(matches) && !passes {
                 let values = before.and_then(|version| version.values.as_ref());
                 let column = self.scanned_key(statement.sql, situation.table, evaluator);
                 let key = column.and_then(|column| scan::integer(&values?[column]));
@@ -145,19 +153,80 @@ impl<'r> Simulation<'_, 'r> {
             true => Deviation::Released,
             false => Deviation::Inserted,
         };
-        let (mut held, mut held_otherwise) = (None, false);
+        let mut held = None;
         for version in row.held_by_others(writer) {
+            let lasts = version.writer.is_some_and(|other| self.followed[other].committed);
             let effect = self.effect(situation, Some(version), &views[0], evaluator, laboratory);
-            let matches = inner!(effect).is_some();
-            held = held.or(matches.then(|| how(version)));
-            held_otherwise |= !matches;
+            held = held.or(inner!(effect).filter(|_| lasts).map(|_| how(version)));
         }
+        let otherwise =
+            inner!(self.held_otherwise(situation, &versions, &views[0], evaluator, laboratory));
         let last = versions.last().copied().flatten().filter(|_| changed_since);
         let deviation = last.map_or(Deviation::Earlier, how);
-        let (views, is_certain) = (views.len(), !stops.is_unknown());
-        let effects =
-            Effects { effects, views, changed_since, deviation, is_certain, held, held_otherwise };
-        Ok(Ok(effects.treatments(sees)))
+        let (of_views, is_certain) = (views.len(), !stops.is_unknown());
+        let effects = Effects {
+            effects,
+            views: of_views,
+            changed_since,
+            deviation,
+            is_certain,
+            held,
+            otherwise,
+        };
+        let mut possible = effects.treatments(sees);
+        if inner!(self.has_to_wait(situation, &views[0], evaluator, laboratory)) {
+            possible.retain(|treatment| !treatment.leaves());
+        }
+        inner!(self.add_dirty(situation, &versions, &mut possible, evaluator, laboratory));
+        Ok(Ok(possible))
+    }
+
+    /// Whether the statement has to wait for a row, even if it would keep its values: its committed version matches, and
+    /// another transaction has held it from before the statement began until after its end.
+    fn has_to_wait(
+        &self,
+        situation: &Situation<'_, 'r>,
+        view: &Contents,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<bool> {
+        let Situation { row, writer, statement, shape, .. } = *situation;
+        let mut held = row.held_by_others(writer);
+        let is_held = held.any(|version| version.made < statement.start);
+        let is_known = !shape.has_subquery && !self.looks_dirty(statement);
+        if !is_held || !is_known || self.view_of(writer, statement).0 != WriteView::Latest {
+            return Ok(Ok(false));
+        }
+        let committed = row.committed_at(statement.start);
+        self.matches(situation, committed, view, evaluator, laboratory)
+    }
+
+    /// Adds the outcomes that only versions give which are not committed, read by a query inside the statement.
+    fn add_dirty(
+        &self,
+        situation: &Situation<'_, 'r>,
+        versions: &[Option<&Version>],
+        possible: &mut Vec<Treatment>,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<()> {
+        for view in &situation.dirty.views {
+            let mut last = None;
+            let mut matches_always = true;
+            for version in versions {
+                last = inner!(self.effect(situation, *version, view, evaluator, laboratory));
+                matches_always &= last.is_some();
+            }
+            if let Some(effect) = last.filter(|effect| !possible.iter().any(|it| it.gives(effect)))
+            {
+                possible.push(Treatment::Dirty(effect));
+            }
+            if !matches_always && !possible.iter().any(Treatment::leaves) {
+                let (kind, is_certain) = (Deviation::Uncommitted, true);
+                possible.push(Treatment::Deviating { kind, is_certain });
+            }
+        }
+        Ok(Ok(()))
     }
 
     /// The versions of a row that a statement could see, oldest first, and what its queries could see of other tables.
@@ -195,11 +264,14 @@ impl<'r> Simulation<'_, 'r> {
         evaluator: &Evaluator<'r>,
     ) -> Vec<Contents> {
         let (versions, views) = self.could_see(situation, stops, evaluator);
+        let all_views = || views.iter().chain(&situation.dirty.views);
         let seen = versions
             .into_iter()
             .flatten()
-            .flat_map(|version| views.iter().map(move |view| (version, view)));
-        let held = situation.row.held_by_others(situation.writer);
+            .flat_map(|version| all_views().map(move |view| (version, view)));
+        let (row, writer) = (situation.row, situation.writer);
+        let undone = row.undone_since(writer, situation.statement.start);
+        let held = row.held_by_others(writer).chain(undone);
         let all = seen.chain(held.map(|version| (version, &views[0])));
         let contents = all.filter_map(|(version, view)| {
             let mut contents = others(situation, view, evaluator);
@@ -208,39 +280,4 @@ impl<'r> Simulation<'_, 'r> {
         });
         contents.collect()
     }
-
-    /// What the statement does to one version of a row; `None` = nothing.
-    pub(super) fn effect(
-        &self,
-        situation: &Situation<'_, 'r>,
-        version: Option<&Version>,
-        view: &Contents,
-        evaluator: &mut Evaluator<'r>,
-        laboratory: &mut Laboratory<'_>,
-    ) -> Outer<Option<Effect>> {
-        let Some(values) = version.and_then(|version| version.values.as_ref()) else {
-            return Ok(Ok(None));
-        };
-        let others = others(situation, view, evaluator);
-        let session = self.committed[situation.writer].session;
-        let sql = situation.statement.sql;
-        let effect =
-            evaluator.on_row(session, sql, situation.table, values, &others, laboratory)?;
-        let Ok(effect) = effect else { return Ok(Err(Unfollowed::Untried)) };
-        let nothing = effect.affected == 0 && effect.values.as_ref() == Some(values);
-        Ok(Ok((!nothing).then_some(effect)))
-    }
-}
-
-/// What stands in other tables when a statement meets a row.
-fn others(situation: &Situation<'_, '_>, view: &Contents, evaluator: &Evaluator<'_>) -> Contents {
-    let mut others = if situation.shape.has_subquery {
-        view.clone()
-    } else {
-        let needed = evaluator.may_refer_to(situation.table);
-        let latest = situation.state.view(situation.writer, situation.statement.end);
-        latest.into_iter().filter(|(table, _)| needed.contains(table)).collect()
-    };
-    others.remove(&situation.table);
-    others
 }

@@ -4,6 +4,7 @@
 use anchorite_claims::WriteView;
 use anchorite_model::Value;
 
+use super::dirty::uncommitted;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use super::unfollowed::Unfollowed;
 use super::whole::{earlier, exchanged};
@@ -26,11 +27,19 @@ impl<'r> Simulation<'_, 'r> {
     ) -> Outer<Branches> {
         let table = state.tables.iter().position(|name| *name == shape.table);
         let Some(table) = table else { return Ok(Err(Unfollowed::NoTable)) };
-        let session = self.committed[writer].session;
+        let session = self.followed[writer].session;
         let mut branches = Branches::default();
         let sights = self.sights(state, writer, statement, shape, table);
-        let is_one = sights.len() == 1;
-        for (before, left) in sights {
+        let dirty = self.dirty(state, writer, statement, evaluator);
+        let is_one =
+            if self.reads_dirty(statement) { !dirty.is_changing } else { sights.len() == 1 };
+        let latest = state.view(writer, statement.end);
+        let dirty_ones = dirty.views.iter().map(|view| {
+            let view = view.clone();
+            let view = if shape.names_table_again { view } else { with(view, &latest, table) };
+            (view, vec![uncommitted(statement)])
+        });
+        for (before, left) in sights.into_iter().chain(dirty_ones) {
             let after = evaluator.on(session, statement.sql, &before, laboratory)?;
             let after = match after {
                 Ok(after) => after,
@@ -52,7 +61,7 @@ impl<'r> Simulation<'_, 'r> {
         let is_quiet = met(self.view_of(writer, statement).1) == met(statement.end);
         branches.other = match () {
             // It checks keys in its snapshot, and again when it commits.
-            () if self.committed[writer].begin.is_some_and(is_optimistic) => {
+            () if self.followed[writer].begin.is_some_and(is_optimistic) => {
                 Some(Unfollowed::Optimistic)
             }
             // Keys are those of the end, while its query may have found others.
@@ -60,7 +69,10 @@ impl<'r> Simulation<'_, 'r> {
                 Some(Unfollowed::InsertRead)
             }
             () if shape.several_rows && !is_quiet => Some(Unfollowed::InsertRows),
-            () => None,
+            () if shape.names_table_again && !dirty.views.is_empty() => {
+                Some(Unfollowed::DirtyTable)
+            }
+            () => dirty.other,
         };
         Ok(Ok(branches))
     }
@@ -84,10 +96,7 @@ impl<'r> Simulation<'_, 'r> {
         let mut sights: Vec<(Contents, Vec<LeftAlone>)> = Vec::new();
         for mut view in self.views(state, writer, statement) {
             if !shape.names_table_again {
-                match latest.get(&table) {
-                    Some(rows) => drop(view.insert(table, rows.clone())),
-                    None => drop(view.remove(&table)),
-                }
+                view = with(view, &latest, table);
             }
             let is_earlier = is_locking && view != latest;
             let left = is_earlier.then(|| earlier(statement)).into_iter().collect();
@@ -97,6 +106,15 @@ impl<'r> Simulation<'_, 'r> {
         }
         sights
     }
+}
+
+/// A view with one table of another.
+fn with(mut view: Contents, other: &Contents, table: usize) -> Contents {
+    match other.get(&table) {
+        Some(rows) => drop(view.insert(table, rows.clone())),
+        None => drop(view.remove(&table)),
+    }
+    view
 }
 
 /// The changes to a table.

@@ -17,11 +17,17 @@
 //! Source: Troc's views, reduced to writes; the must/may rule is ours. The DBMS itself is asked what a statement does
 //! with a row, by running the statement on a table with just that row.
 //!
+//! Where versions count that nobody has committed (read uncommitted), and what is committed explains nothing, the run is
+//! followed once more with all transactions, each until what it wrote is taken back.
+//!
 //! Assumption: a write's effect on a row depends on that row and, through subqueries, on other tables. Blind spot:
 //! subqueries on the written table itself, several written tables, cascades, DDL in the schedule: there it is
 //! undecided.
 
+mod asked;
 mod change;
+mod dirty;
+mod held;
 mod insert;
 mod retried;
 mod scan;
@@ -43,15 +49,15 @@ macro_rules! inner {
 }
 use inner;
 
-use anchorite_claims::{Deviation, DocumentedWrites, Exception, WriteWord};
+use anchorite_claims::{Deviation, DocumentedWrites, Exception};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Run, RunError};
+use anchorite_model::{Rows, Run, RunError};
 
 use crate::evidence::Evidence;
+use crate::evidence::evaluator::Evaluator;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
-use anchorite_sql::write_shape;
 use simulate::{Course, Simulation};
 pub use unfollowed::Unfollowed;
 
@@ -83,9 +89,6 @@ pub fn explain<'a, 'c>(
     if writes.any(|transaction| transaction.statements.iter().any(is_ddl)) {
         return Ok(Explanation::CannotTell(Unfollowed::Ddl));
     }
-    if may_read_dirty(run, transactions, documented) {
-        return Ok(Explanation::CannotTell(Unfollowed::DirtyQuery));
-    }
     let Ok(mut evaluator) = evidence.evaluator() else {
         return Ok(Explanation::CannotTell(Unfollowed::SetUp));
     };
@@ -93,76 +96,50 @@ pub fn explain<'a, 'c>(
         return Ok(Explanation::CannotTell(Unfollowed::Together));
     };
     let initial = evidence.initial(laboratory)?;
-    let mut courses = Vec::new();
-    let mut unfollowed = None;
-    for transactions in &alternatives {
-        let committed: Vec<&Transaction<'_>> =
-            transactions.iter().filter(|transaction| transaction.committed).collect();
-        let mut simulation = Simulation::new(run, &committed, documented);
-        match simulation.courses(initial, &mut evaluator, laboratory)? {
-            Ok(more) => courses.extend(more),
-            Err(reason) => unfollowed = Some(reason),
-        }
+    let course = Followed { run, documented, alternatives: &alternatives, initial };
+    let by_committed = course.explanation(false, &mut evaluator, laboratory)?;
+    let counts = |deviation| documented.exceptions.iter().any(|it| it.rows.contains(&deviation));
+    let is_dirty = counts(Deviation::Uncommitted) || counts(Deviation::Held);
+    if !is_dirty || matches!(by_committed, Explanation::Documented { .. }) {
+        return Ok(by_committed);
     }
-    Ok(match (conclude(run, &courses, documented), unfollowed) {
-        (documented @ Explanation::Documented { .. }, _) => documented,
-        (_, Some(reason)) => Explanation::CannotTell(reason),
-        (Explanation::Impossible(_), _) if unseen_versions(run, transactions, documented) => {
-            Explanation::CannotTell(Unfollowed::UnseenVersions)
-        }
-        (explanation, _) => explanation,
-    })
+    course.explanation(true, &mut evaluator, laboratory)
 }
 
-/// If an UPDATE may check rows by uncommitted versions: whether some that are not followed were in its table while it
-/// ran. They are made by writes that are undone later, and by those that have done a part of their work and wait.
-fn unseen_versions(
-    run: &Run,
-    transactions: &[Transaction<'_>],
-    documented: &DocumentedWrites<'_>,
-) -> bool {
-    if documented.excuse(WriteWord::Update, Deviation::Held).is_none() {
-        return false;
-    }
-    let dialect = run.target.product.dialect();
-    let table = |statement: &Performed<'_>| write_shape(statement.sql, dialect).map(|it| it.table);
-    let is_elsewhere =
-        |a: &Performed<'_>, b: &Performed<'_>| table(a).zip(table(b)).is_some_and(|(a, b)| a != b);
-    let makes_none = |write: &Performed<'_>| write.reply.is_ok_and(|it| it.affected == Some(0));
-    let mut updates = transactions.iter().filter(|own| own.committed).flat_map(|own| {
-        let is_update = |statement: &&Performed<'_>| statement.kind == StatementKind::Update;
-        own.statements.iter().filter(is_update).map(move |update| (own.session, update))
-    });
-    updates.any(|(session, update)| {
-        let others = transactions.iter().filter(|other| other.session != session);
-        others.into_iter().any(|other| {
-            other.statements.iter().filter(|write| write.is_write()).any(|write| {
-                let until = match write.undone || !other.committed {
-                    true => Some(other.ended),
-                    false => write.waited.then_some(write.end),
-                };
-                let overlaps =
-                    write.start < update.end && until.is_some_and(|end| end > update.start);
-                overlaps && !makes_none(write) && !is_elsewhere(write, update)
-            })
+/// What is followed.
+struct Followed<'f, 'r, 'c> {
+    run: &'r Run,
+    documented: &'f DocumentedWrites<'c>,
+    /// The transactions, with each order in which they may have done their work.
+    alternatives: &'f [Vec<Transaction<'r>>],
+    initial: &'f [(String, Rows)],
+}
+
+impl<'r, 'c> Followed<'_, 'r, 'c> {
+    /// What the mechanism says, with the versions that nobody committed or without them.
+    fn explanation(
+        &self,
+        is_dirty: bool,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Explanation<'c>, RunError> {
+        let mut courses = Vec::new();
+        let mut unfollowed = None;
+        for transactions in self.alternatives {
+            let followed: Vec<&Transaction<'_>> =
+                transactions.iter().filter(|one| is_dirty || one.committed).collect();
+            let mut simulation = Simulation::new(self.run, &followed, self.documented, is_dirty);
+            match simulation.courses(self.initial, evaluator, laboratory)? {
+                Ok(more) => courses.extend(more),
+                Err(reason) => unfollowed = Some(reason),
+            }
+        }
+        Ok(match (conclude(self.run, &courses, self.documented), unfollowed) {
+            (documented @ Explanation::Documented { .. }, _) => documented,
+            (_, Some(reason)) => Explanation::CannotTell(reason),
+            (explanation, None) => explanation,
         })
-    })
-}
-
-/// Whether there are queries inside writes that may read uncommitted data: what they read is not known.
-fn may_read_dirty(
-    run: &Run,
-    transactions: &[Transaction<'_>],
-    documented: &DocumentedWrites<'_>,
-) -> bool {
-    let dialect = run.target.product.dialect();
-    let committed = transactions.iter().filter(|transaction| transaction.committed);
-    let mut writes = committed.flat_map(|transaction| &transaction.statements);
-    writes.any(|statement| {
-        let queries = || write_shape(statement.sql, dialect).is_none_or(|shape| shape.has_subquery);
-        let excuse = |word| documented.excuse(word, Deviation::Uncommitted);
-        WriteWord::of(&statement.kind).and_then(excuse).is_some() && queries()
-    })
+    }
 }
 
 fn conclude<'c>(
@@ -234,6 +211,10 @@ pub(super) fn exception_sentence(exception: &Exception) -> String {
 impl simulate::LeftAlone {
     fn sentence(&self, run: &Run) -> String {
         let sql = &run.case.steps[self.n - 1].statement.sql;
+        if self.kind == Deviation::Uncommitted {
+            let did = format!("step {} ({})", self.n, abridged(sql));
+            return format!("a query inside {did} read what another transaction had not committed");
+        }
         let when = match self.kind {
             Deviation::Locked => {
                 "which another transaction had changed and not yet committed when it began"

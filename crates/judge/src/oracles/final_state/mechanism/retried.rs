@@ -8,6 +8,7 @@
 use anchorite_claims::Deviation;
 
 use super::change::Situation;
+use super::dirty::Dirty;
 use super::inner;
 use super::simulate::{Branches, Outer, Simulation};
 use super::treatment::{Treatment, combinations};
@@ -41,7 +42,8 @@ impl<'r> Simulation<'_, 'r> {
             let mut certain = Vec::new();
             for (index, row) in state.rows.iter().enumerate().filter(|(_, row)| row.table == table)
             {
-                let situation = Situation { state, row, table, writer, statement, shape };
+                let dirty = &Dirty::default();
+                let situation = Situation { state, row, table, writer, statement, shape, dirty };
                 let at = (moment, &view);
                 let treatment = inner!(self.retried_row(&situation, at, evaluator, laboratory));
                 if matches!(treatment.as_slice(), [Treatment::Changed(_)] | []) {

@@ -6,6 +6,7 @@ use anchorite_model::{Rows, Run, RunError, Value};
 
 use super::unfollowed::Unfollowed;
 use super::{inner, snapshots};
+use crate::evidence::actions::{Action, actions};
 use crate::evidence::evaluator::Evaluator;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{State, Version, Writer};
@@ -45,43 +46,32 @@ pub struct Course {
 /// What to follow.
 pub struct Simulation<'a, 'r> {
     run: &'r Run,
-    pub(super) committed: &'a [&'a Transaction<'r>],
-    pub(super) sees: WriteView,
+    pub(super) followed: &'a [&'a Transaction<'r>],
+    pub(super) documented: &'a DocumentedWrites<'a>,
+    /// Whether queries inside writes may read what is not committed.
+    pub(super) is_dirty: bool,
     pub(super) dialect: Dialect,
     actions: Vec<Action>,
     /// For each transaction the moment of its snapshot, where it has one for all its statements.
     snapshots: Vec<usize>,
 }
 
-#[derive(Clone, Copy)]
-enum Action {
-    Perform { writer: Writer, statement: usize },
-    Commit { writer: Writer },
-}
-
 pub(super) type Outer<T> = Result<Result<T, Unfollowed>, RunError>;
 
 impl<'a, 'r> Simulation<'a, 'r> {
-    /// Prepares to follow these transactions.
+    /// Prepares to follow these transactions. Where versions count that nobody committed (`is_dirty`), they are all, and
+    /// what was taken back is followed until then.
     pub fn new(
         run: &'r Run,
-        committed: &'a [&'a Transaction<'r>],
-        documented: &DocumentedWrites<'_>,
+        followed: &'a [&'a Transaction<'r>],
+        documented: &'a DocumentedWrites<'a>,
+        is_dirty: bool,
     ) -> Self {
-        let mut actions = Vec::new();
-        for (writer, transaction) in committed.iter().enumerate() {
-            for (statement, performed) in transaction.statements.iter().enumerate() {
-                if performed.kind.writes() && performed.reply.is_ok() && !performed.undone {
-                    actions.push((performed.end, 0, Action::Perform { writer, statement }));
-                }
-            }
-            actions.push((transaction.ended, 1, Action::Commit { writer }));
-        }
-        actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
-        let actions = actions.into_iter().map(|(_, _, action)| action).collect();
+        let actions = actions(followed, |statement| {
+            statement.kind.writes() && statement.reply.is_ok() && (is_dirty || !statement.undone)
+        });
         let dialect = run.target.product.dialect();
-        let sees = documented.claims.sees;
-        Self { run, committed, sees, dialect, actions, snapshots: Vec::new() }
+        Self { run, followed, documented, is_dirty, dialect, actions, snapshots: Vec::new() }
     }
 
     /// Every course, as far as it goes.
@@ -92,7 +82,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
         laboratory: &mut Laboratory<'_>,
     ) -> Outer<Vec<Course>> {
         let mut courses = Vec::new();
-        let Some(choices) = snapshots::choices(self.committed, self.sees) else {
+        let Some(choices) = snapshots::choices(self.followed, self.documented.claims.sees) else {
             return Ok(Err(Unfollowed::Snapshots));
         };
         for snapshots in choices {
@@ -119,11 +109,15 @@ impl<'a, 'r> Simulation<'a, 'r> {
         };
         let (writer, statement) = match *action {
             Action::Commit { writer } => {
-                state.commit(writer, self.committed[writer].ended);
+                state.commit(writer, self.followed[writer].ended);
+                return self.follow(state, at + 1, deviations, courses, evaluator, laboratory);
+            }
+            Action::TakeBack { writer, since, moment } => {
+                state.take_back(writer, since, moment);
                 return self.follow(state, at + 1, deviations, courses, evaluator, laboratory);
             }
             Action::Perform { writer, statement } => {
-                (writer, &self.committed[writer].statements[statement])
+                (writer, &self.followed[writer].statements[statement])
             }
         };
         let sql = statement.sql;
@@ -174,15 +168,15 @@ impl<'a, 'r> Simulation<'a, 'r> {
 
     /// What a write of this transaction sees, and the moment from which on it sees it.
     pub(super) fn view_of(&self, writer: Writer, statement: &Performed<'_>) -> (WriteView, usize) {
-        let transaction = self.committed[writer];
+        let transaction = self.followed[writer];
         let optimistic = transaction.begin.is_some_and(is_optimistic);
-        match self.sees {
+        match self.documented.claims.sees {
             _ if optimistic => (WriteView::TransactionSnapshot, transaction.began),
             WriteView::TransactionSnapshot | WriteView::LateSnapshot => {
                 (WriteView::TransactionSnapshot, self.snapshots[writer])
             }
             WriteView::Latest | WriteView::Retried | WriteView::StatementSnapshot => {
-                (self.sees, statement.start)
+                (self.documented.claims.sees, statement.start)
             }
         }
     }

@@ -3,6 +3,8 @@
 use anchorite_claims::{Deviation, WriteView, WriteWord};
 use anchorite_model::{Answer, Value};
 
+use super::dirty::uncommitted;
+use super::held::Otherwise;
 use super::simulate::{LeftAlone, made};
 use super::whole::earlier;
 use crate::evidence::evaluator::{Effect, returned};
@@ -21,6 +23,23 @@ pub(super) enum Treatment {
     Changed(Effect),
     /// Changed by what a query inside the statement found before it waited.
     Outdated(Effect),
+    /// Changed by what a query inside the statement found that was not committed.
+    Dirty(Effect),
+}
+
+impl Treatment {
+    /// Whether the row is left unchanged.
+    pub(super) const fn leaves(&self) -> bool {
+        matches!(self, Self::Left | Self::Deviating { .. })
+    }
+
+    /// Whether the row is changed like this.
+    pub(super) fn gives(&self, effect: &Effect) -> bool {
+        match self {
+            Self::Changed(own) | Self::Outdated(own) | Self::Dirty(own) => own == effect,
+            Self::Left | Self::Deviating { .. } => false,
+        }
+    }
 }
 
 /// What a statement does to the versions of a row that it could see.
@@ -37,8 +56,8 @@ pub(super) struct Effects {
     pub(super) is_certain: bool,
     /// A version that another transaction has not committed matches: how that came about.
     pub(super) held: Option<Deviation>,
-    /// A version that another transaction has not committed does not match.
-    pub(super) held_otherwise: bool,
+    /// Whether there is, or was, a version that another transaction has not committed and that does not match.
+    pub(super) otherwise: Otherwise,
 }
 
 impl Effects {
@@ -58,7 +77,7 @@ impl Effects {
             _ => self.held.map_or(Treatment::Left, deviating),
         };
         let must = effects.iter().all(Option::is_some);
-        if must && self.held_otherwise && sees == WriteView::Latest {
+        if must && self.otherwise == Otherwise::Held && sees == WriteView::Latest {
             return vec![deviating(Deviation::Held)];
         }
         let mut outdated: Vec<Effect> = Vec::new();
@@ -70,7 +89,9 @@ impl Effects {
         let outdated = outdated.into_iter().map(Treatment::Outdated);
         match (sees, last.clone()) {
             (WriteView::Latest, Some(effect)) => {
-                let left = (!must).then(left);
+                let was_held =
+                    || (self.otherwise == Otherwise::WasHeld).then(|| deviating(Deviation::Held));
+                let left = if must { was_held() } else { Some(left()) };
                 [Treatment::Changed(effect)].into_iter().chain(left).chain(outdated).collect()
             }
             (WriteView::StatementSnapshot, Some(effect)) if is_first => {
@@ -137,13 +158,15 @@ impl Partial {
                 let (n, kind, is_certain) = (statement.n, *kind, *is_certain);
                 left.push(LeftAlone { n, word, kind, row, is_certain });
             }
-            Treatment::Changed(effect) | Treatment::Outdated(effect) => {
+            Treatment::Changed(effect) | Treatment::Outdated(effect) | Treatment::Dirty(effect) => {
                 // Two uncommitted versions of one row: a dirty write, which nothing excuses.
                 if row.held_by_others(writer).next().is_some() {
                     return None;
                 }
-                if matches!(choice, Treatment::Outdated(_)) {
-                    left.push(earlier(statement));
+                match choice {
+                    Treatment::Outdated(_) => left.push(earlier(statement)),
+                    Treatment::Dirty(_) => left.push(uncommitted(statement)),
+                    _ => {}
                 }
                 row.versions.push(made(effect.values.clone(), writer, statement));
                 changes.push(effect.clone());

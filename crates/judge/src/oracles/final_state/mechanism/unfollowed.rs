@@ -6,13 +6,20 @@ pub enum Unfollowed {
     /// Tables change during the schedule.
     #[error("there is DDL in the schedule")]
     Ddl,
-    /// What is inside a write that may read dirty data.
-    #[error("a query inside a write may read what is not committed")]
+    /// A query inside a write, and a statement that has done a part of its work.
+    #[error(
+        "a query inside a write may have read what a statement had written that was still waiting"
+    )]
     DirtyQuery,
+    /// What a query inside a write reads of the table that is written.
+    #[error("a write that reads its own table may have read what is not committed there")]
+    DirtyTable,
+    /// The views of a query inside a write.
+    #[error("too many states with uncommitted versions are possible")]
+    DirtyViews,
     /// Versions that nobody committed count, and are not followed.
     #[error(
-        "an UPDATE may have judged a row by a version that was rolled back, or that a statement had made which was \
-         still waiting"
+        "an UPDATE may have judged a row by what a statement had written that was still waiting"
     )]
     UnseenVersions,
     /// There is no evaluator.

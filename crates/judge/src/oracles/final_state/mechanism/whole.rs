@@ -8,6 +8,7 @@
 use anchorite_claims::{Deviation, WriteView, WriteWord};
 use anchorite_model::{Rows, RunError, Value};
 
+use super::dirty::uncommitted;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use super::unfollowed::Unfollowed;
 use crate::evidence::evaluator::{Contents, Evaluator};
@@ -27,11 +28,14 @@ impl<'r> Simulation<'_, 'r> {
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
     ) -> Outer<Branches> {
-        let session = self.committed[writer].session;
+        let session = self.followed[writer].session;
         let views = self.views(state, writer, statement);
+        let dirty = self.dirty(state, writer, statement, evaluator);
         let mut branches = Branches::default();
         let latest = state.view(writer, statement.end);
-        for view in &views {
+        let committed = views.iter().map(|view| (view, earlier(statement)));
+        let dirty_ones = dirty.views.iter().map(|view| (view, uncommitted(statement)));
+        for (view, deviation) in committed.chain(dirty_ones) {
             let Ok(after) = evaluator.on(session, statement.sql, view, laboratory)? else {
                 return Ok(Err(Unfollowed::Untried));
             };
@@ -39,15 +43,17 @@ impl<'r> Simulation<'_, 'r> {
                 continue;
             }
             let after = after.tables.into_iter().enumerate().map(|(at, (_, rows))| (at, rows.rows));
-            let left = if *view == latest { Vec::new() } else { vec![earlier(statement)] };
+            let left = if *view == latest { Vec::new() } else { vec![deviation] };
             let next = replaced(state, view, &after.collect(), writer, statement, evaluator);
             branches.next.extend(next.map(|next| (next, left)));
         }
         let begin = self.view_of(writer, statement).1;
         let is_quiet = state.commits_between(begin, statement.end).is_empty();
-        branches.other = match is_exact {
-            false => Some(Unfollowed::Complex),
-            true => (!is_quiet).then_some(Unfollowed::WholeTables),
+        branches.other = match () {
+            () if !is_exact => Some(Unfollowed::Complex),
+            () if !is_quiet => Some(Unfollowed::WholeTables),
+            () if !dirty.views.is_empty() => Some(Unfollowed::DirtyTable),
+            () => dirty.other,
         };
         Ok(Ok(branches))
     }
@@ -66,7 +72,7 @@ impl<'r> Simulation<'_, 'r> {
         let later = state.commits_between(begin, statement.end);
         for moment in std::iter::once(begin).chain(later) {
             let view = state.view(writer, moment);
-            let session = self.committed[writer].session;
+            let session = self.followed[writer].session;
             let Ok(after) = evaluator.on(session, statement.sql, &view, laboratory)? else {
                 return Ok(true);
             };

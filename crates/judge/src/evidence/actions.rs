@@ -1,0 +1,91 @@
+//! What happened to the rows of a run, in the order in which it was answered: statements, ends of transactions, and
+//! what was taken back.
+//!
+//! Assumption: an error that ends a transaction takes back at once what it did, also where the session says ROLLBACK
+//! only later.
+
+use anchorite_model::sql::StatementKind;
+
+use super::transactions::{Performed, Transaction};
+use super::versions::Writer;
+
+/// What happens next in a run.
+#[derive(Debug, Clone, Copy)]
+pub enum Action {
+    /// A statement of a transaction, by their numbers.
+    Perform {
+        /// Whose it is.
+        writer: Writer,
+        /// The statement.
+        statement: usize,
+    },
+    /// What a transaction has written is taken back.
+    TakeBack {
+        /// Whose it is.
+        writer: Writer,
+        /// What was written after this moment.
+        since: usize,
+        /// When it happens.
+        moment: usize,
+    },
+    /// A transaction commits.
+    Commit {
+        /// Which one.
+        writer: Writer,
+    },
+}
+
+/// The actions of these transactions, with the statements that `counts` chooses.
+pub fn actions(
+    transactions: &[&Transaction<'_>],
+    counts: impl Fn(&Performed<'_>) -> bool,
+) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (writer, transaction) in transactions.iter().enumerate() {
+        for (statement, performed) in transaction.statements.iter().enumerate() {
+            let (moment, is_ok) = (performed.end, performed.reply.is_ok());
+            let action = match &performed.kind {
+                _ if performed.was_refused() => continue,
+                StatementKind::RollbackTo(name) if is_ok => {
+                    let since = savepoint(&transaction.statements[..statement], name);
+                    Action::TakeBack { writer, since, moment }
+                }
+                _ if counts(performed) => Action::Perform { writer, statement },
+                _ => continue,
+            };
+            actions.push((moment, 0, action));
+        }
+        let (moment, end) = match transaction.committed {
+            true => (transaction.ended, Action::Commit { writer }),
+            false => {
+                let moment = lost_at(transaction).unwrap_or(transaction.ended);
+                (moment, Action::TakeBack { writer, since: 0, moment })
+            }
+        };
+        actions.push((moment, 1, end));
+    }
+    actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
+    actions.into_iter().map(|(_, _, action)| action).collect()
+}
+
+/// The moment of the latest savepoint of this name.
+fn savepoint(before: &[Performed<'_>], name: &str) -> usize {
+    let is_it = |statement: &&Performed<'_>| {
+        matches!(&statement.kind, StatementKind::Savepoint(own) if own == name)
+            && statement.reply.is_ok()
+    };
+    before.iter().rev().find(is_it).map_or(0, |statement| statement.end)
+}
+
+/// The moment at which an error ended a transaction, unless it went on from a savepoint.
+fn lost_at(transaction: &Transaction<'_>) -> Option<usize> {
+    let mut lost = None;
+    for statement in &transaction.statements {
+        match (&statement.kind, statement.reply) {
+            (StatementKind::RollbackTo(_), Ok(_)) => lost = None,
+            (_, Err(error)) if error.transaction_gone => lost = lost.or(Some(statement.end)),
+            _ => {}
+        }
+    }
+    lost
+}
