@@ -4,8 +4,8 @@
 //! get their moments, and what a ROLLBACK TO took back is marked.
 //!
 //! Assumption: transactions are begun and ended by explicit statements or by DDL. Where a session does something else
-//! (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is said, in a fixed sentence, so that
-//! a hunt can count it.
+//! (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is a fixed sentence, which a hunt
+//! can count.
 
 use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::transactions::{Follower, Role};

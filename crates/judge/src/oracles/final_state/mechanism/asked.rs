@@ -1,13 +1,26 @@
 //! What the DBMS says about one row: whether a statement matches it, and what it makes of it.
 
-use super::change::Situation;
+use super::dirty::Dirty;
 use super::inner;
 use super::simulate::{Outer, Simulation};
 use super::unfollowed::Unfollowed;
 use crate::evidence::evaluator::{Contents, Effect, Evaluator};
-use crate::evidence::versions::Version;
+use crate::evidence::transactions::Performed;
+use crate::evidence::versions::{Row, State, Version, Writer};
 use crate::laboratory::Laboratory;
-use anchorite_sql::RowStatement;
+use anchorite_sql::{RowStatement, WriteShape};
+
+/// A row, a statement, and everything around them.
+#[derive(Clone, Copy)]
+pub(super) struct Situation<'s, 'r> {
+    pub(super) state: &'s State,
+    pub(super) row: &'s Row,
+    pub(super) table: usize,
+    pub(super) writer: Writer,
+    pub(super) statement: &'s Performed<'r>,
+    pub(super) shape: &'s WriteShape,
+    pub(super) dirty: &'s Dirty,
+}
 
 impl<'r> Simulation<'_, 'r> {
     /// Whether the statement matches a version of a row, also if it leaves its values as they are.

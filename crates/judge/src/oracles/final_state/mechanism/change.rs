@@ -2,8 +2,7 @@
 
 use anchorite_claims::{Deviation, WriteView};
 
-use super::asked::others;
-use super::dirty::Dirty;
+use super::asked::{Situation, others};
 use super::inner;
 use super::scan::{self, Stops};
 use super::simulate::{Branches, Outer, Simulation};
@@ -11,25 +10,13 @@ use super::treatment::{Effects, Treatment, combinations};
 use super::unfollowed::Unfollowed;
 use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::Performed;
-use crate::evidence::versions::{Row, State, Version, Writer};
+use crate::evidence::versions::{State, Version, Writer};
 use crate::evidence::words::tuple;
 use crate::laboratory::Laboratory;
 use anchorite_sql::WriteShape;
 
 /// More rows than this that may be treated either way by one statement are not followed.
 const MOST_CHOICES: usize = 6;
-
-/// A row, a statement, and everything around them.
-#[derive(Clone, Copy)]
-pub(super) struct Situation<'s, 'r> {
-    pub(super) state: &'s State,
-    pub(super) row: &'s Row,
-    pub(super) table: usize,
-    pub(super) writer: Writer,
-    pub(super) statement: &'s Performed<'r>,
-    pub(super) shape: &'s WriteShape,
-    pub(super) dirty: &'s Dirty,
-}
 
 impl<'r> Simulation<'_, 'r> {
     /// The states that an UPDATE or DELETE may lead to.
@@ -181,8 +168,8 @@ impl<'r> Simulation<'_, 'r> {
         Ok(Ok(possible))
     }
 
-    /// Whether the statement has to wait for a row, even if it would keep its values: its committed version matches, and
-    /// another transaction has held it from before the statement began until after its end.
+    /// Whether the statement has to wait for a row, even if it would keep its values: its committed version matches,
+    /// and another transaction has held it from before the statement began until after its end.
     fn has_to_wait(
         &self,
         situation: &Situation<'_, 'r>,

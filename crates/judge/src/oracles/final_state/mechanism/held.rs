@@ -11,7 +11,7 @@ use anchorite_claims::{Deviation, WriteWord};
 use anchorite_model::sql::StatementKind;
 use anchorite_sql::{WriteShape, write_shape};
 
-use super::change::Situation;
+use super::asked::Situation;
 use super::inner;
 use super::simulate::{Outer, Simulation};
 use super::unfollowed::Unfollowed;

@@ -17,8 +17,8 @@
 //! Source: Troc's views, reduced to writes; the must/may rule is ours. The DBMS itself is asked what a statement does
 //! with a row, by running the statement on a table with just that row.
 //!
-//! Where versions count that nobody has committed (read uncommitted), and what is committed explains nothing, the run is
-//! followed once more with all transactions, each until what it wrote is taken back.
+//! Where versions count that nobody has committed (read uncommitted), and what is committed explains nothing, the run
+//! is followed once more with all transactions, each until what it wrote is taken back.
 //!
 //! Assumption: a write's effect on a row depends on that row and, through subqueries, on other tables. Blind spot:
 //! subqueries on the written table itself, several written tables, cascades, DDL in the schedule: there it is

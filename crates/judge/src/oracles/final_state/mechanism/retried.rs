@@ -7,7 +7,7 @@
 
 use anchorite_claims::Deviation;
 
-use super::change::Situation;
+use super::asked::Situation;
 use super::dirty::Dirty;
 use super::inner;
 use super::simulate::{Branches, Outer, Simulation};

@@ -59,8 +59,8 @@ pub struct Simulation<'a, 'r> {
 pub(super) type Outer<T> = Result<Result<T, Unfollowed>, RunError>;
 
 impl<'a, 'r> Simulation<'a, 'r> {
-    /// Prepares to follow these transactions. Where versions count that nobody committed (`is_dirty`), they are all, and
-    /// what was taken back is followed until then.
+    /// Prepares to follow these transactions. Where versions count that nobody committed (`is_dirty`), they are all,
+    /// and what was taken back is followed until then.
     pub fn new(
         run: &'r Run,
         followed: &'a [&'a Transaction<'r>],
