@@ -4,6 +4,9 @@
 //! family at which the same cause shows are one finding. If several causes explain a run equally well, one that has
 //! been found already is taken: a single cause that explains both is the simpler assumption.
 //!
+//! What no cause explains is named by the statements that take part, so that two causes do not share a name only
+//! because neither is understood.
+//!
 //! Several oracles may see one cause and name it differently, so a finding also lists what the others call the same
 //! reduced run. A later finding of another oracle that shares one of these names is a hit, and its oracle one more
 //! witness ([`anchorite_model::Finding::explains`]).
@@ -11,7 +14,10 @@
 //! Assumption: a reduced case is small enough to have one cause, so all oracles that call its run a violation mean the
 //! same.
 
-use anchorite_model::{Cause, Run, Signature};
+use std::collections::BTreeSet;
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Cause, Deed, Run, Signature};
 
 use crate::Examined;
 
@@ -52,8 +58,24 @@ fn name<'t>(
     let causes = causes_of(tried, signature);
     let is_found = |cause: &&Cause| found.contains(&fingerprint(&tried.run, &cause.name()));
     let cause = causes.iter().find(is_found).or_else(|| causes.first());
-    let name = cause.map_or_else(|| "unexplained".to_owned(), Cause::name);
+    let name = match cause {
+        Some(cause) if cause.deed != Deed::Unexplained => cause.name(),
+        _ => unexplained(&tried.run),
+    };
     (fingerprint(&tried.run, &name), cause)
+}
+
+/// The name of what is not understood: the kinds of statements that look at rows, each once, in the order of the alphabet.
+fn unexplained(run: &Run) -> String {
+    let looks = |sql: &str| {
+        let kind = StatementKind::of(sql);
+        kind.writes() || matches!(kind, StatementKind::Select { .. })
+    };
+    let texts = run.case.steps.iter().map(|step| step.statement.sql.as_str());
+    let words = texts.filter(|sql| looks(sql)).filter_map(|sql| sql.split_whitespace().next());
+    let kinds: BTreeSet<String> = words.map(str::to_lowercase).collect();
+    let kinds: Vec<String> = kinds.into_iter().collect();
+    format!("{}-{}", Deed::Unexplained.name(), kinds.join("-"))
 }
 
 /// The causes of what an oracle has seen, as far as they were looked for.

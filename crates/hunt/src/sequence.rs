@@ -14,7 +14,7 @@
 
 use std::time::Instant;
 
-use anchorite_model::{Case, Confirmed, Contrast, Finding, Product, Signature};
+use anchorite_model::{Case, Confirmed, Contrast, Deed, Finding, Product, Signature};
 use anchorite_reduce::{Budget, Confirmation, Repetitions, reduce};
 use anchorite_stage::{Runner, StageError};
 
@@ -66,7 +66,7 @@ impl<'a> Retrace<'a> {
         kept: WithKeptTables<'_>,
     ) -> Result<bool, StageError> {
         let sequence = Sequence { before: before.to_vec(), last: self.suspect.case.clone() };
-        Ok(self.replay(&sequence, kept)?.is_some())
+        Ok(self.replay(&sequence, false, kept)?.is_some())
     }
 
     /// Reduces the sequence, and confirms what is left; `None` if it does not show every time.
@@ -76,7 +76,7 @@ impl<'a> Retrace<'a> {
         kept: WithKeptTables<'_>,
     ) -> Result<Option<Finding>, StageError> {
         let whole = Sequence { before, last: self.suspect.case.clone() };
-        let Some(original) = self.replay(&whole, kept)? else { return Ok(None) };
+        let Some(original) = self.replay(&whole, false, kept)? else { return Ok(None) };
         let shrinking = Shrinking {
             retrace: self,
             product: original.run.target.product,
@@ -87,7 +87,7 @@ impl<'a> Retrace<'a> {
         let mut repetitions = Repetitions::new(self.effort.confirmations);
         let mut last = None;
         while repetitions.wants_more() {
-            let tried = self.replay(&sequence, kept)?;
+            let tried = self.replay(&sequence, true, kept)?;
             repetitions.note(tried.is_some());
             last = tried.or(last);
         }
@@ -99,10 +99,11 @@ impl<'a> Retrace<'a> {
         })
     }
 
-    /// Runs a sequence on newly opened tables; the last run, if it shows it.
+    /// Runs a sequence on newly opened tables; the last run, if it shows it, with its cause if that is asked for.
     fn replay(
         &self,
         sequence: &Sequence,
+        diagnosed: bool,
         kept: WithKeptTables<'_>,
     ) -> Result<Option<Examined>, StageError> {
         let mut shown = None;
@@ -112,7 +113,10 @@ impl<'a> Retrace<'a> {
             }
             let tried = self.try_case(runner, &sequence.last)?;
             shown = tried.filter(|tried| shows(tried, &self.wanted));
-            Ok(())
+            match shown.as_mut().filter(|_| diagnosed) {
+                Some(shown) => self.diagnose(runner, shown),
+                None => Ok(()),
+            }
         })?;
         Ok(shown)
     }
@@ -124,6 +128,16 @@ impl<'a> Retrace<'a> {
         case: &Case,
     ) -> Result<Option<Examined>, StageError> {
         self.examiner.examine_if_possible(runner, case, self.suspect.level)
+    }
+
+    /// Looks for the cause in the last case. What that alone does not explain, the cases before it have left behind.
+    fn diagnose(&self, runner: &mut dyn Runner, tried: &mut Examined) -> Result<(), StageError> {
+        self.examiner.diagnose(runner, tried)?;
+        let causes = tried.judgements.iter_mut().flat_map(|said| &mut said.causes);
+        causes
+            .filter(|cause| cause.deed == Deed::Unexplained)
+            .for_each(|cause| cause.deed = Deed::LeftoverUsed);
+        Ok(())
     }
 
     fn told(&self, sequence: Sequence, tried: Examined, confirmed: Confirmed) -> Finding {
@@ -212,7 +226,7 @@ impl Shrinking<'_> {
         if Instant::now() >= self.deadline {
             return Ok(false);
         }
-        let tried = self.retrace.replay(sequence, kept)?;
+        let tried = self.retrace.replay(sequence, false, kept)?;
         Ok(tried.is_some_and(|tried| nonsense(&tried.run) <= self.nonsense))
     }
 }

@@ -24,11 +24,10 @@ const NAMES_MEDIAN: usize = 3;
 /// The names of what is found on a target with a fault, with how often each was.
 fn names(target: &dyn Target, level: Level, sabotage: Sabotage) -> BTreeMap<String, usize> {
     let faulty = sabotaged(target, sabotage);
-    let examiner = Examiner {
-        claims: Claims::for_target(target.info()),
-        oracles: &oracles::ALL[..5],
-        strict: false,
-    };
+    let all = oracles::ALL.iter().copied().filter(|oracle| !oracle.is_optional());
+    let all: Vec<_> = all.collect();
+    let examiner =
+        Examiner { claims: Claims::for_target(target.info()), oracles: &all, strict: false };
     let recipe = Recipe::new(target.info().product);
     let options = RunOptions::default();
     let mut arena = Arena::new(&faulty, options.clone()).expect("the target can be used");

@@ -1,10 +1,10 @@
-//! Failures that nobody can have caused, deadlocks that do not end and transactions that end untold: runs written by
-//! hand, each with the verdict that the errors oracle must give.
+//! Failures that nobody can have caused, errors that no serial order gives, deadlocks that do not end and transactions
+//! that end untold: runs written by hand, each with the verdict that the errors oracle must give.
 
 use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
-use anchorite_judge::oracles::errors::{CAUSELESS, ENDLESS, UNTOLD};
+use anchorite_judge::oracles::errors::{CAUSELESS, ENDLESS, OTHERWISE, UNTOLD};
 use anchorite_judge::{Evidence, Laboratory, oracles};
 use anchorite_model::{
     Answer, Blocker, BlockingKnowledge, Case, DbError, Ending, ErrorClass, Event, Level, Outcome,
@@ -12,7 +12,7 @@ use anchorite_model::{
 };
 
 /// Tables t and u, of which u refers to p.
-const SETUP: &str = "/* setup */ CREATE TABLE t (a INT PRIMARY KEY);\n\
+const SETUP: &str = "/* setup */ CREATE TABLE t (a INT PRIMARY KEY, b INT);\n\
      /* setup */ CREATE TABLE p (a INT PRIMARY KEY);\n\
      /* setup */ CREATE TABLE u (b INT, FOREIGN KEY (b) REFERENCES p (a));\n";
 
@@ -21,12 +21,29 @@ const DEADLOCK: &str = " -- deadlock";
 const BLOCKED: &str = " -- blocked by ";
 const CANCELLED: &str = " -- cancelled";
 const GONE: &str = " -- gone";
+const REFUSED: &str = " -- refused";
 
-struct Nobody;
+/// Performs serial orders: each statement succeeds, but those that are sent after `refused_after` are refused.
+#[derive(Default)]
+struct Serially {
+    product: Option<Product>,
+    refused_after: Option<&'static str>,
+    performed: Vec<Vec<String>>,
+}
 
-impl Runner for Nobody {
-    fn run(&mut self, _: &Case, _: Option<Level>) -> Result<Run, RunError> {
-        unreachable!("this oracle asks for no runs")
+impl Runner for Serially {
+    fn run(&mut self, case: &Case, _: Option<Level>) -> Result<Run, RunError> {
+        let texts: Vec<String> = case.steps.iter().map(|step| step.statement.sql.clone()).collect();
+        let refused = self.refused_after.and_then(|sql| texts.iter().position(|text| text == sql));
+        let marked = |(at, text): (usize, &String)| match refused {
+            Some(refused) if at > refused => format!("{text}{REFUSED}"),
+            _ => text.clone(),
+        };
+        let script: Vec<String> = texts.iter().enumerate().map(marked).collect();
+        let script: Vec<(usize, &str)> = script.iter().map(|text| (0, text.as_str())).collect();
+        let product = self.product.expect("a product");
+        self.performed.push(texts);
+        Ok(run(product, &script))
     }
 }
 
@@ -43,6 +60,7 @@ fn outcome(product: Product, mark: &str) -> Outcome {
             Outcome::Error(error(ErrorClass::Other, code))
         }
         GONE => Outcome::Ok(inside(false)),
+        REFUSED => Outcome::Error(error(ErrorClass::Constraint, "1062")),
         _ => match mark.strip_prefix(BLOCKED) {
             Some(session) => {
                 let by = vec![Blocker::Session(session.parse().expect("a session"))];
@@ -95,12 +113,15 @@ fn run(product: Product, script: &[(usize, &str)]) -> Run {
 }
 
 fn verdict(run: &Run) -> Verdict {
+    verdict_by(run, &mut Serially::default())
+}
+
+fn verdict_by(run: &Run, serially: &mut Serially) -> Verdict {
     let claims = Claims::for_product(run.target.product);
     let evidence = Evidence::new(run, claims, BTreeMap::new());
     let oracle = oracles::named("errors").expect("it is registered");
-    let mut nobody = Nobody;
-    let mut laboratory = Laboratory::new(&mut nobody, run.level);
-    oracle.judgement(&evidence, &mut laboratory).expect("nothing is run").verdict
+    let mut laboratory = Laboratory::new(serially, run.level);
+    oracle.judgement(&evidence, &mut laboratory).expect("it is judged").verdict
 }
 
 /// What is said, in short.
@@ -142,6 +163,83 @@ fn a_failure_needs_somebody_at_the_same_time() {
         assert_eq!(said(product, &[&alone[..1], &before, &alone[1..]].concat()), "pass");
     }
     assert_eq!(said("postgres", &[&before[..], &alone].concat()), "plan-dependent-conflicts");
+}
+
+#[test]
+fn a_failure_needs_somebody_at_the_same_rows() {
+    let fails = |other: &'static str| {
+        let failed = "UPDATE t SET b = 1 WHERE a = 1 -- deadlock";
+        [(0, "BEGIN"), (1, "BEGIN"), (1, other), (0, failed), (1, "DELETE FROM t"), (1, "COMMIT")]
+    };
+    for (product, other, expected) in [
+        ("mysql", "UPDATE t SET b = 2 WHERE a = 2", CAUSELESS),
+        ("mysql", "UPDATE t SET b = 2 WHERE a = 2 OR b = 2", "pass"),
+        ("mysql", "UPDATE t SET a = 1 WHERE a = 2", "pass"),
+        ("mysql", "DELETE FROM t WHERE a IN (2, 1)", "pass"),
+        // Who inserts may meet a gap.
+        ("mysql", "INSERT INTO t VALUES (2, 2)", "pass"),
+        ("postgres", "INSERT INTO t VALUES (2, 2)", "plan-dependent-conflicts"),
+        ("sqlite", "UPDATE t SET b = 2 WHERE a = 2", "whole-database-lock"),
+    ] {
+        assert_eq!(said(product, &fails(other)), expected, "{other} on {product}");
+    }
+}
+
+#[test]
+fn who_has_only_begun_is_in_nobodys_way() {
+    let fails = |begin: &'static str| {
+        [(1, begin), (0, "BEGIN"), (0, "DELETE FROM u -- deadlock"), (1, "DELETE FROM u")]
+    };
+    assert_eq!(said("mysql", &fails("BEGIN")), CAUSELESS);
+    assert_eq!(said("sqlite", &fails("BEGIN")), CAUSELESS);
+    assert_eq!(said("sqlite", &fails("BEGIN IMMEDIATE")), "whole-database-lock");
+}
+
+/// What is said about a refused statement if serial orders refuse what comes after this one, and the orders.
+fn refused(
+    script: &[(usize, &str)],
+    refused_after: Option<&'static str>,
+) -> (bool, Vec<Vec<String>>) {
+    let product = Product::named("mysql");
+    let mut serially = Serially { product: Some(product), refused_after, performed: Vec::new() };
+    let verdict = verdict_by(&run(product, script), &mut serially);
+    let is_wrong = matches!(&verdict, Verdict::Violation { anomaly, .. } if anomaly == OTHERWISE);
+    assert!(is_wrong || verdict == Verdict::Pass, "{verdict:?}");
+    (is_wrong, serially.performed)
+}
+
+#[test]
+fn an_error_must_be_one_that_a_serial_order_gives() {
+    let (insert, other) = ("INSERT INTO t VALUES (1, 1)", "INSERT INTO t VALUES (1, 2)");
+    let failed = "INSERT INTO t VALUES (1, 1) -- refused";
+    let alone = [(0, "BEGIN"), (0, "DELETE FROM t"), (0, failed), (0, "ROLLBACK")];
+    assert_eq!(
+        refused(&alone, None),
+        (true, vec![["BEGIN", "DELETE FROM t", insert, "COMMIT"].map(str::to_owned).to_vec()])
+    );
+    assert!(!refused(&alone, Some("DELETE FROM t")).0, "its own transaction is a reason");
+    let beside = [(1, "BEGIN"), (1, other), (0, failed), (1, "COMMIT")];
+    let (is_wrong, performed) = refused(&beside, None);
+    assert!(is_wrong && performed.len() == 2, "before and after the other: {performed:?}");
+    assert!(!refused(&beside, Some(other)).0, "the other one is a reason");
+}
+
+#[test]
+fn nothing_is_said_of_errors_that_others_may_have_caused() {
+    let (other, failed) = ("DELETE FROM t", "INSERT INTO t VALUES (1, 1) -- refused");
+    for script in [
+        [(1, "BEGIN"), (1, other), (0, failed), (1, "ROLLBACK")].as_slice(),
+        &[(0, "BEGIN"), (0, other), (1, "DELETE FROM t WHERE a = 7"), (0, failed)],
+        &[
+            (1, "BEGIN"),
+            (1, other),
+            (0, "INSERT INTO t VALUES (1, 1) -- blocked by 1"),
+            (1, "COMMIT"),
+            (0, failed),
+        ],
+    ] {
+        assert_eq!(refused(script, None), (false, Vec::new()), "{script:?}");
+    }
 }
 
 #[test]

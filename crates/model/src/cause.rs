@@ -37,6 +37,12 @@ pub enum Deed {
     AppliedTwice,
     /// A statement failed although nothing that it could see gives a reason.
     FailedWithoutCause,
+    /// A statement failed with an error of another class than in every serial order.
+    FailedOtherwise,
+    /// The server has ended a transaction, and has not said so.
+    EndedUntold,
+    /// The server has not ended a circle of waits.
+    DeadlockNotEnded,
     /// Each statement by itself did what it should, but no order of the transactions gives the result.
     NoOrder,
     /// The statements give another result inside transactions than one by one, without any concurrency.
@@ -47,6 +53,8 @@ pub enum Deed {
     DataDamaged,
     /// Another target, or the same data in another schema, gives another answer.
     AnsweredDifferently,
+    /// What shows only after other cases, and nothing in the case itself explains.
+    LeftoverUsed,
     /// What no single deviation explains.
     Unexplained,
 }
@@ -66,11 +74,15 @@ impl Deed {
             Self::RollbackKept => "rollback-kept",
             Self::AppliedTwice => "applied-twice",
             Self::FailedWithoutCause => "failed-without-cause",
+            Self::FailedOtherwise => "failed-otherwise",
+            Self::EndedUntold => "ended-untold",
+            Self::DeadlockNotEnded => "deadlock-not-ended",
             Self::NoOrder => "no-order",
             Self::WrongInTransaction => "wrong-in-transaction",
             Self::ConstraintBroken => "constraint-broken",
             Self::DataDamaged => "data-damaged",
             Self::AnsweredDifferently => "answered-differently",
+            Self::LeftoverUsed => "leftover-used",
             Self::Unexplained => "unexplained",
         }
     }
@@ -90,6 +102,12 @@ impl Deed {
             Self::RollbackKept => "took back what was written to {row}, but it is still there",
             Self::AppliedTwice => "was applied twice",
             Self::FailedWithoutCause => "failed, and nothing that it could see gives a reason",
+            Self::FailedOtherwise => "failed with an error that no order of the transactions gives",
+            Self::EndedUntold => {
+                "was answered as if its transaction went on, but that had been ended, and what was \
+                 written to {row} is not there"
+            }
+            Self::DeadlockNotEnded => "waited in a circle that the server did not end",
             Self::NoOrder => {
                 "each statement by itself did what it should, but no order of the transactions \
                  gives the result"
@@ -100,6 +118,7 @@ impl Deed {
             Self::ConstraintBroken => "left a constraint broken",
             Self::DataDamaged => "found the data damaged, in the server's own words",
             Self::AnsweredDifferently => "was answered differently elsewhere",
+            Self::LeftoverUsed => "something was used that earlier cases had left behind",
             Self::Unexplained => "no single deviation explains the result",
         }
     }

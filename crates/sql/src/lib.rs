@@ -24,6 +24,7 @@ pub mod locking;
 pub mod parse;
 mod parsed_statement;
 mod row_statement;
+pub mod rows_by_key;
 pub mod schema;
 pub mod side_effects;
 pub mod syntax;

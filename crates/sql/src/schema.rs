@@ -1,7 +1,7 @@
 //! What CREATE statements say: tables, their columns, and which of them are keys.
 
 use sqlparser::ast::{
-    ColumnOption, CreateTable, Expr, ForeignKeyConstraint, FunctionArg, FunctionArgExpr,
+    ColumnOption, CreateTable, DataType, Expr, ForeignKeyConstraint, FunctionArg, FunctionArgExpr,
     FunctionArguments, IndexColumn, ReferentialAction, Statement, TableConstraint, Value,
 };
 
@@ -15,6 +15,8 @@ pub struct Table {
     pub name: String,
     /// Its columns' names in order, in lower case.
     pub columns: Vec<String>,
+    /// Those that hold integers.
+    pub integers: Vec<String>,
     /// Columns of the primary key.
     pub primary: Vec<String>,
     /// Columns of unique constraints and indexes.
@@ -72,6 +74,9 @@ fn table(create: &CreateTable) -> Table {
                 _ => {}
             }
         }
+        if is_integer(&column.data_type) {
+            table.integers.push(name.clone());
+        }
         table.columns.push(name);
     }
     for constraint in &create.constraints {
@@ -86,6 +91,11 @@ fn table(create: &CreateTable) -> Table {
         }
     }
     table
+}
+
+const fn is_integer(kind: &DataType) -> bool {
+    use DataType::{BigInt, Int, Integer, SmallInt};
+    matches!(kind, Int(_) | Integer(_) | BigInt(_) | SmallInt(_))
 }
 
 /// The foreign keys that a statement creates.

@@ -22,6 +22,7 @@
 
 mod aside;
 mod ends;
+mod errors;
 mod images;
 mod reads;
 mod records;
@@ -82,11 +83,15 @@ pub enum Sabotage {
     RollbackKept,
     #[expect(missing_docs, reason = "the sentence tells")]
     SavepointKept,
+    #[expect(missing_docs, reason = "the sentence tells")]
+    FailureInvented,
+    #[expect(missing_docs, reason = "the sentence tells")]
+    ErrorExchanged,
 }
 
 impl Sabotage {
-    /// Every sabotage: those of reads first, then those that change what is stored.
-    pub const ALL: [Self; 19] = [
+    /// Every sabotage: those of reads first, then those that change what is stored, then those of errors.
+    pub const ALL: [Self; 21] = [
         Self::DirtyRead,
         Self::NonRepeatableRead,
         Self::Phantom,
@@ -106,6 +111,8 @@ impl Sabotage {
         Self::CommitTorn,
         Self::RollbackKept,
         Self::SavepointKept,
+        Self::FailureInvented,
+        Self::ErrorExchanged,
     ];
 
     /// The name on the command line and in tables.
@@ -130,6 +137,8 @@ impl Sabotage {
             Self::CommitTorn => "commit-torn",
             Self::RollbackKept => "rollback-kept",
             Self::SavepointKept => "savepoint-kept",
+            Self::FailureInvented => "failure-invented",
+            Self::ErrorExchanged => "error-exchanged",
         }
     }
 
@@ -163,6 +172,10 @@ impl Sabotage {
             Self::CommitTorn => "a COMMIT keeps only the transaction's first write",
             Self::RollbackKept => "a ROLLBACK is answered and commits",
             Self::SavepointKept => "a ROLLBACK TO SAVEPOINT is answered and undoes nothing",
+            Self::FailureInvented => {
+                "a write fails as if others were in the way, who have done nothing yet"
+            }
+            Self::ErrorExchanged => "a write that breaks a constraint fails with another error",
         }
     }
 
@@ -177,6 +190,7 @@ impl Sabotage {
                 | Self::OwnWriteInvisible
                 | Self::RowMissed
                 | Self::ReadLockNotTaken
+                | Self::ErrorExchanged
         )
     }
 

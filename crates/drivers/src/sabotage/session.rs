@@ -38,6 +38,8 @@ pub(super) enum After {
     MarkFirstWrite,
     /// A conflict is no reason to fail.
     OvercomeConflict,
+    /// A broken constraint is told as something else.
+    ExchangeError,
     /// What was changed, compared with this state, is remembered.
     Remember(Vec<(String, Rows)>),
 }
@@ -147,6 +149,7 @@ impl SabotagedSession {
             After::Repeat => self.repeat(reply),
             After::Commit => self.commit_at_once(reply),
             After::MarkFirstWrite => self.mark_first_write(reply),
+            After::ExchangeError => self.exchange_error(reply),
             After::OvercomeConflict => self.overcome_conflict(reply),
             After::Remember(before) => self.remember(&before, reply),
         }

@@ -32,6 +32,8 @@ impl SabotagedSession {
             Sabotage::LostUpdate => self.write_back(),
             Sabotage::RowSkipped => self.skip_a_row(),
             Sabotage::DuplicateExecution => honest(After::Repeat),
+            Sabotage::ErrorExchanged => honest(After::ExchangeError),
+            Sabotage::FailureInvented => self.invent_failure(),
             Sabotage::WriteLost => {
                 let undoable = match transaction.open {
                     true => format!("SAVEPOINT {WRITE}"),

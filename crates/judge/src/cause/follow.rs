@@ -202,6 +202,9 @@ impl<'r> Following<'_, 'r, '_> {
             }
             known.push((deed, changes));
         }
+        if may_err && statement.waited {
+            next.extend(ended_untold(&looking));
+        }
         if next.is_empty() && may_err && statement.reply.is_err() {
             let (deed, n) = (Deed::FailedWithoutCause, Some(statement.n));
             next.push((world.clone(), Some(Mistake { deed, n, writer, row: None })));
@@ -301,6 +304,18 @@ impl<'r> Following<'_, 'r, '_> {
         let contents = looking.world.contents(view);
         self.questions.ask(looking.transaction.session, looking.statement.sql, &contents)
     }
+}
+
+/// The transaction of a statement that waited was ended meanwhile, with all that it had written, but the statement was
+/// answered as if it had succeeded.
+fn ended_untold(looking: &Looking<'_, '_>) -> Option<Next> {
+    let Looking { world, statement, writer, .. } = *looking;
+    let is_inside = looking.transaction.begin.is_some() && statement.reply.is_ok();
+    let row = world.written_by(writer).first().copied().filter(|_| is_inside)?;
+    let mut after = world.clone();
+    after.state.take_back(writer, 0, statement.end);
+    let (deed, n) = (Deed::EndedUntold, Some(statement.n));
+    Some((after, Some(Mistake { deed, n, writer, row: Some(row) })))
 }
 
 /// A change of a row that another transaction holds, or that changed since the snapshot.

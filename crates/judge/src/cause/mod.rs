@@ -6,7 +6,7 @@
 //! printed as a sentence. If there are several explanations of the same size, the most telling comes first, and the
 //! others are kept: while a case is reduced, its cause must remain one that it had.
 //!
-//! An oracle that looks at one specific thing has one deed that its violations are ([`oracles::Oracle::deed`]). If the
+//! An oracle that looks at one specific thing has one deed that its violations are ([`oracles::Oracle::deed_of`]). If the
 //! run is right statement by statement, the cause is that no order of the transactions explains it.
 //!
 //! Source: Troc's views and Elle's idea that a report is worth as much as its explanation; the search is ours.
@@ -52,7 +52,7 @@ pub fn causes(
     };
     let details = Details::of(evidence.run);
     let oracle = oracles::named(&judgement.oracle);
-    if let Some(deed) = oracle.ok().and_then(|oracle| oracle.deed()) {
+    if let Some(deed) = oracle.ok().and_then(|oracle| oracle.deed_of(anomaly)) {
         return Ok(vec![details.of_oracle(deed)]);
     }
     let mut found = followed(evidence, &details, laboratory)?;

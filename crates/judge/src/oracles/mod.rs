@@ -74,6 +74,11 @@ pub trait Oracle: Send + Sync {
         None
     }
 
+    /// What a violation of this name is, if its violations differ in that.
+    fn deed_of(&self, _anomaly: &str) -> Option<Deed> {
+        self.deed()
+    }
+
     /// The planted faults that it declares to find.
     fn sees(&self) -> &'static [Sees] {
         &[]
