@@ -122,6 +122,11 @@ impl Follower {
         matches!(self.state, SessionState::Open | SessionState::Failed)
     }
 
+    /// Whether an error has ended the transaction in effect, though the session has not ended it itself.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.state, SessionState::Failed | SessionState::Gone)
+    }
+
     /// Whether an error has ended the transaction, and what follows would run outside it.
     pub fn is_orphaned(&self) -> bool {
         self.state == SessionState::Gone

@@ -172,7 +172,9 @@ impl<'r> Following<'_, 'r, '_> {
     ) -> Result<Vec<Next>, RunError> {
         let transaction = &self.transactions[writer];
         let statement = &transaction.statements[statement];
-        let looking = Looking { world, claims: self.claims, transaction, statement, writer };
+        let dialect = self.run.target.product.dialect();
+        let looking =
+            Looking { world, claims: self.claims, transaction, statement, writer, dialect };
         let right = self.right_views(&looking)?;
         let mut views: Vec<(View, Option<Mistake>)> =
             right.iter().map(|view| (view.clone(), None)).collect();

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use anchorite_claims::{ReadPlace, WriteClaims, WriteView};
-use anchorite_model::sql::StatementKind;
+use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Deed, Value};
+use anchorite_sql::write_shape;
 
 use super::world::{View, World};
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
@@ -34,6 +35,7 @@ pub(super) struct Looking<'s, 'r> {
     pub transaction: &'s Transaction<'r>,
     pub statement: &'s Performed<'r>,
     pub writer: Writer,
+    pub dialect: Dialect,
 }
 
 impl Looking<'_, '_> {
@@ -47,13 +49,15 @@ impl Looking<'_, '_> {
         if optimistic { WriteView::TransactionSnapshot } else { self.claims.sees }
     }
 
-    /// The moments whose views are right.
+    /// The moments whose views are right. What makes a statement fail, such as a key that is taken, is no part of a
+    /// snapshot.
     pub(super) fn moments(&self) -> Vec<usize> {
         let Performed { start, end, .. } = *self.statement;
         let first = self.transaction.first_look();
         let snapshot = first.map_or(self.transaction.began, |statement| statement.start);
         let is_single = self.transaction.begin.is_none();
         let mut moments = match (self.is_read(), self.claims.reads, self.sees()) {
+            _ if self.looks_for_keys_only() => vec![end],
             (true, ReadPlace::Locked, _) if is_single => vec![start, end],
             (true, ReadPlace::Locked, _) => vec![end],
             (_, _, WriteView::Latest | WriteView::Retried) => vec![end],
@@ -65,8 +69,19 @@ impl Looking<'_, '_> {
                 std::iter::once(snapshot).chain(late).collect()
             }
         };
+        if self.statement.reply.is_err() {
+            moments.push(end);
+        }
         moments.dedup();
         moments
+    }
+
+    /// Whether all that it looks for is whether keys are taken, which no snapshot answers: an INSERT without a query.
+    fn looks_for_keys_only(&self) -> bool {
+        let is_insert =
+            matches!(self.statement.kind, StatementKind::Insert | StatementKind::Replace);
+        let shape = write_shape(self.statement.sql, self.dialect);
+        is_insert && shape.is_some_and(|shape| !shape.has_subquery)
     }
 
     /// The last moment of which it may know.

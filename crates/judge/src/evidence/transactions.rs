@@ -66,7 +66,7 @@ pub struct Transaction<'r> {
     pub committed: bool,
     /// The moment at which its first statement was sent.
     pub began: usize,
-    /// The moment at which its end was answered.
+    /// The moment at which its end was answered, or at which an error took back all of it.
     pub ended: usize,
 }
 
@@ -127,6 +127,8 @@ struct Open<'r> {
     statements: Vec<Performed<'r>>,
     /// Savepoints with the number of statements before them.
     savepoints: Vec<(String, usize)>,
+    /// The moment at which an error took back all of it, and let go of its locks.
+    lost: Option<usize>,
 }
 
 impl<'r> Session<'r> {
@@ -192,7 +194,7 @@ impl<'r> Session<'r> {
             Role::Begins { inside: false } => {
                 let (begin, began) = (statement.sql, statement.start);
                 let (statements, savepoints) = (Vec::new(), Vec::new());
-                self.open = Some(Open { begin, began, statements, savepoints });
+                self.open = Some(Open { begin, began, statements, savepoints, lost: None });
             }
             Role::Inside { ignored } => self.take_inside(Performed { ignored, ..statement }),
             Role::Ends { committed } => self.close(committed, statement.end),
@@ -218,6 +220,10 @@ impl<'r> Session<'r> {
 
     fn take_inside(&mut self, statement: Performed<'r>) {
         let Some(open) = self.open.as_mut() else { return };
+        // What was done before a savepoint stays when a later statement fails.
+        let is_whole = open.savepoints.is_empty() || self.follower.is_orphaned();
+        let is_lost = self.follower.is_lost() && is_whole;
+        open.lost = is_lost.then_some(open.lost.unwrap_or(statement.end));
         match (&statement.kind, statement.reply) {
             (StatementKind::Savepoint(name), Ok(_)) => {
                 let count = open.statements.len();
@@ -257,7 +263,7 @@ impl<'r> Session<'r> {
             statements: open.statements,
             committed,
             began: open.began,
-            ended,
+            ended: open.lost.map_or(ended, |lost| lost.min(ended)),
         });
     }
 }

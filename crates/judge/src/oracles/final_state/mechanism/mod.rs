@@ -33,6 +33,7 @@ mod retried;
 mod scan;
 mod simulate;
 mod snapshots;
+mod successors;
 mod together;
 mod treatment;
 mod unfollowed;

@@ -47,7 +47,7 @@ fn groups(run: &Run) -> Vec<Vec<usize>> {
     moments.chunk_by(same).filter(|group| group.len() > 1).map(<[usize]>::to_vec).collect()
 }
 
-fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+pub(super) fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     let Some((first, rest)) = items.split_first() else { return vec![Vec::new()] };
     let shorter = permutations(rest);
     let insert = |order: &Vec<usize>, at: usize| {

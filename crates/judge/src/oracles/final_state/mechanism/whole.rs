@@ -9,11 +9,12 @@ use anchorite_claims::{Deviation, WriteView, WriteWord};
 use anchorite_model::{Rows, RunError, Value};
 
 use super::dirty::uncommitted;
-use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
+use super::simulate::{Branches, LeftAlone, Outer, Simulation};
+use super::successors::Turned;
 use super::unfollowed::Unfollowed;
 use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::Performed;
-use crate::evidence::versions::{Row, State, Writer};
+use crate::evidence::versions::{State, Writer};
 use crate::laboratory::Laboratory;
 
 impl<'r> Simulation<'_, 'r> {
@@ -44,8 +45,11 @@ impl<'r> Simulation<'_, 'r> {
             }
             let after = after.tables.into_iter().enumerate().map(|(at, (_, rows))| (at, rows.rows));
             let left = if *view == latest { Vec::new() } else { vec![deviation] };
-            let next = replaced(state, view, &after.collect(), writer, statement, evaluator);
-            branches.next.extend(next.map(|next| (next, left)));
+            let after = Turned { before: view, after: &after.collect() };
+            let Some(next) = after.replaced(state, writer, statement, evaluator) else {
+                return Ok(Err(Unfollowed::WholeTables));
+            };
+            branches.next.extend(next.into_iter().map(|next| (next, left.clone())));
         }
         let begin = self.view_of(writer, statement).1;
         let is_quiet = state.commits_between(begin, statement.end).is_empty();
@@ -115,41 +119,6 @@ pub(super) fn earlier(statement: &Performed<'_>) -> LeftAlone {
     let word = WriteWord::of(&statement.kind).unwrap_or(WriteWord::Insert);
     let row = "what its query would find".to_owned();
     LeftAlone { n: statement.n, word, kind: Deviation::Earlier, row, is_certain: true }
-}
-
-/// The state after all rows of `before` have become those of `after`; `None` if a row is changed that another
-/// transaction has not committed, or that is not there any more.
-fn replaced(
-    state: &State,
-    before: &Contents,
-    after: &Contents,
-    writer: Writer,
-    statement: &Performed<'_>,
-    evaluator: &Evaluator<'_>,
-) -> Option<State> {
-    let mut next = state.clone();
-    for (table, rows) in after {
-        let old = before.get(table).cloned().unwrap_or_default();
-        let (gone, mut added) = exchanged(old, rows);
-        let key = evaluator.primary_key(*table);
-        for values in gone {
-            let same = |new: &Vec<Value>| {
-                !key.is_empty() && key.iter().all(|&column| new[column] == values[column])
-            };
-            let successor = added.iter().position(same).map(|at| added.swap_remove(at));
-            let is_it = |row: &&mut Row| {
-                row.table == *table && row.visible(writer, statement.end) == Some(&values)
-            };
-            let row = next.rows.iter_mut().find(is_it)?;
-            if row.held_by_others(writer).next().is_some() {
-                return None;
-            }
-            row.versions.push(made(successor, writer, statement));
-        }
-        let new = |values| Row::new(*table, made(Some(values), writer, statement));
-        next.rows.extend(added.into_iter().map(new));
-    }
-    Some(next)
 }
 
 /// The rows that are gone and those that are new.

@@ -3,113 +3,17 @@
 //! A run is a text: who sends what, and what is answered. Serial orders and single rows are tried on embedded SQLite,
 //! whatever product the run is said to be of.
 
+mod causes;
+mod told;
+
 use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
 use anchorite_judge::{Evidence, Laboratory, oracles};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{
-    Answer, Blocker, BlockingKnowledge, Case, Ending, Event, Level, Outcome, Product, Rank, Rows,
-    Run, RunError, Runner, SessionInfo, TargetInfo, Value, Verdict,
-};
+use anchorite_model::{Case, Level, Outcome, Rank, Run, RunError, Runner, Verdict};
 use anchorite_stage::{FreshTables, RunOptions};
-
-/// A run of this product at this level. Behind `->` is what is answered: a count, rows, `waits`, or nothing; a waiting
-/// statement is named again when it is answered. A line `t = …` says what a table ends with.
-fn run(target: &str, level: Level, text: &str) -> Run {
-    let mut case_text = String::new();
-    let mut events: Vec<(String, String, String)> = Vec::new();
-    let mut final_state = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let (who, rest) = line.split_once(' ').expect("a session or a table");
-        if let Some(rows) = rest.strip_prefix("= ") {
-            final_state.push((who.to_owned(), rows_of(rows)));
-            continue;
-        }
-        let (sql, answer) = rest.split_once(" -> ").unwrap_or((rest, ""));
-        let waits = |event: &&(String, String, String)| event.0 == who && event.2 == "waits";
-        let is_waiting = events.iter().rev().find(|event| event.0 == who).filter(waits).is_some();
-        if who != "setup" {
-            events.push((who.to_owned(), sql.to_owned(), answer.to_owned()));
-        }
-        if !is_waiting {
-            case_text += &format!("/* {who} */ {sql};\n");
-        }
-    }
-    let case = Case::parse("planted", &case_text).expect("a case");
-    let (product, version) = target.split_once(' ').expect("a product and a version");
-    let session = |name: &String| SessionInfo {
-        name: name.clone(),
-        level: Some(level),
-        level_read_back: level.to_string(),
-    };
-    Run {
-        sessions: case.sessions.iter().map(session).collect(),
-        target: TargetInfo {
-            product: Product::named(product),
-            version: version.to_owned(),
-            variant: String::new(),
-        },
-        level: Some(level),
-        settings: Vec::new(),
-        blocking: BlockingKnowledge::Asked("nobody".to_owned()),
-        events: numbered(&case, &events),
-        case,
-        final_state: final_state
-            .into_iter()
-            .map(|(name, rows)| {
-                let width = rows.first().map_or(2, Vec::len);
-                let columns = ["a", "b", "c"][..width].iter().map(ToString::to_string).collect();
-                (name, Rows { columns, rows })
-            })
-            .collect(),
-        checks: Vec::new(),
-        notes: Vec::new(),
-        ending: Ending::Complete,
-    }
-}
-
-fn numbered(case: &Case, told: &[(String, String, String)]) -> Vec<Event> {
-    let mut events: Vec<Event> = Vec::new();
-    let mut count = 0;
-    for (who, sql, answer) in told {
-        let session = case.sessions.iter().position(|name| name == who).expect("a session");
-        let last = events.iter().rev().find(|event| event.session == session);
-        let waiting = last.filter(|event| matches!(event.outcome, Outcome::Blocked { .. }));
-        let resumed = waiting.map(|event| event.n);
-        count += usize::from(resumed.is_none());
-        let outcome = match (answer.as_str(), resumed) {
-            ("waits", _) => Outcome::Blocked { by: vec![Blocker::Session(0)], wait: String::new() },
-            (answer, None) => Outcome::Ok(answer_of(answer)),
-            (answer, Some(_)) => Outcome::Resumed(answer_of(answer)),
-        };
-        let (n, sql) = (resumed.unwrap_or(count), sql.clone());
-        events.push(Event { n, session, sql, outcome, at_us: 0, sent: None, answered: None });
-    }
-    Event::number(&mut events);
-    events
-}
-
-fn answer_of(text: &str) -> Answer {
-    match text.parse() {
-        Ok(count) => Answer { affected: Some(count), ..Answer::default() },
-        Err(_) if text.is_empty() => Answer::default(),
-        Err(_) => {
-            let (count, rows) = text.split_once(": ").unwrap_or(("", text));
-            let columns = vec!["a".to_owned(), "b".to_owned()];
-            let results = vec![Rows { columns, rows: rows_of(rows) }];
-            Answer { results, affected: count.parse().ok(), ..Answer::default() }
-        }
-    }
-}
-
-/// `(1, 2), (3, 4)`; `-` = none.
-fn rows_of(text: &str) -> Vec<Vec<Value>> {
-    let rows =
-        text.trim_start_matches("-").split(')').map(|row| row.trim_start_matches([',', ' ', '(']));
-    let cell = |cell: &str| Value::Int(cell.trim().parse().expect("a number"));
-    rows.filter(|row| !row.is_empty()).map(|row| row.split(',').map(cell).collect()).collect()
-}
+use told::run;
 
 /// SQLite, but an UPDATE counts the rows that it changes, and not those that it matches, as MySQL does.
 struct CountsChanges<'a>(FreshTables<'a>);
@@ -446,4 +350,33 @@ fn a_row_that_was_elsewhere_may_be_passed_by_a_dirty_look() {
         session.level_read_back += ", innodb_snapshot_isolation=ON";
     }
     assert_eq!(judged("final-state", &run), "undocumented dirty-look");
+}
+
+/// A foreign key's action passes a changed key on: the row is still the same one for those who wait for it.
+#[test]
+fn a_row_whose_key_is_passed_on_is_found_again() {
+    let text = |first: u32, second: u32, rows: &str| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE u (a INT, b INT REFERENCES t (a) ON UPDATE CASCADE)
+             setup INSERT INTO t VALUES (1, 0)
+             setup INSERT INTO u VALUES (0, 1)
+             t1 BEGIN
+             t1 UPDATE t SET a = 2 -> 1
+             t1 INSERT INTO t VALUES (1, 5) -> 1
+             t2 BEGIN
+             t2 UPDATE t SET b = 7 -> waits
+             t1 COMMIT
+             t2 UPDATE t SET b = 7 -> {first}
+             t2 DELETE FROM t WHERE a = 1 -> {second}
+             t2 COMMIT
+             t = {rows}
+             u = (0, 2)"
+        )
+    };
+    let verdict =
+        |text: &str| judged("final-state", &run("postgres 15.0", Level::ReadCommitted, text));
+    assert_eq!(verdict(&text(1, 1, "(2, 7)")), "allowed statement-snapshot");
+    assert_eq!(verdict(&text(0, 1, "(2, 0)")), "violation", "the row is missed");
+    assert_eq!(verdict(&text(1, 1, "(2, 0)")), "violation", "the change is lost");
 }
