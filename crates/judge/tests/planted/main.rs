@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
 use anchorite_judge::{Evidence, Laboratory, oracles};
-use anchorite_model::sql::StatementKind;
+use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Level, Outcome, Rank, Run, RunError, Runner, Verdict};
 use anchorite_stage::{FreshTables, RunOptions};
 use told::run;
@@ -45,9 +45,12 @@ impl Runner for CountsChanges<'_> {
 fn judged(oracle: &str, run: &Run) -> String {
     let claims = Claims::for_product(run.target.product);
     let target = anchorite_drivers::open("sqlite").expect("SQLite is built in");
-    let fresh = FreshTables { target: target.as_ref(), options: RunOptions::default() };
-    let mut runner = CountsChanges(fresh);
-    let mut laboratory = Laboratory::new(&mut runner, None);
+    let mut fresh = FreshTables { target: target.as_ref(), options: RunOptions::default() };
+    let mut counting =
+        CountsChanges(FreshTables { target: target.as_ref(), options: RunOptions::default() });
+    let counts_changes = run.target.product.dialect() == Dialect::Mysql;
+    let runner: &mut dyn Runner = if counts_changes { &mut counting } else { &mut fresh };
+    let mut laboratory = Laboratory::new(runner, None);
     let evidence = Evidence::new(run, claims, BTreeMap::new());
     let oracle = oracles::named(oracle).expect("there is one");
     match oracle.judgement(&evidence, &mut laboratory).expect("SQLite answers").verdict {
