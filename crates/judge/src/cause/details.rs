@@ -10,11 +10,11 @@ use anchorite_sql::syntax::{has_subquery_as_value, relations};
 use anchorite_sql::{ParsedStatement, access_path};
 
 use super::views::Mistake;
-use super::world::World;
 use crate::evidence::ends::last_event;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::versions::{Row, Version, Writer};
 use crate::evidence::words::tuple;
+use crate::evidence::world::World;
 
 /// What is known about a run from its texts.
 pub(super) struct Details<'r> {

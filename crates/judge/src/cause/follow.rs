@@ -13,13 +13,13 @@ use anchorite_model::{Deed, Outcome, Run, RunError};
 
 use super::questions::{Effect, Questions};
 use super::views::{Looking, Mistake};
-use super::world::{Change, View, World, changes};
 use crate::evidence::actions::Action;
 use crate::evidence::difference::answers;
 use crate::evidence::ends::last_event;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::transactions::Transaction;
 use crate::evidence::versions::Writer;
+use crate::evidence::world::{Change, View, World, changes};
 
 /// The most questions to the DBMS.
 const QUESTIONS_MAX: usize = 1_500;

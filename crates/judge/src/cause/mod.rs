@@ -17,7 +17,6 @@ mod details;
 mod follow;
 mod questions;
 mod views;
-mod world;
 
 use std::collections::BTreeSet;
 
@@ -29,13 +28,13 @@ use crate::evidence::Evidence;
 use crate::evidence::actions::actions;
 use crate::evidence::transactions::Performed;
 use crate::evidence::versions::State;
+use crate::evidence::world::World;
 use crate::laboratory::Laboratory;
 use crate::oracles;
 use crate::oracles::final_state::{READS, STATEMENTS, TRANSACTIONS};
 use details::Details;
 use follow::Following;
 use questions::Questions;
-use world::World;
 
 /// The most causes that are kept of one violation.
 const CAUSES_MAX: usize = 12;

@@ -10,9 +10,9 @@ use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Deed, Value};
 use anchorite_sql::write_shape;
 
-use super::world::{View, World};
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{Row, Version, Writer};
+use crate::evidence::world::{View, World};
 
 /// A mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

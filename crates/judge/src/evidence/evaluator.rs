@@ -74,7 +74,21 @@ pub struct Evaluator<'r> {
     generated: HashSet<(String, String)>,
     /// The tables in the order of their creation, so that parents are filled first.
     filling_order: Vec<usize>,
-    known: HashMap<String, Result<After, Untried>>,
+    known: HashMap<String, Tried>,
+}
+
+/// What a statement answered, and what was there afterwards; `None` if the rows cannot be put into the tables.
+pub type Tried = Option<(Outcome, Vec<(String, Rows)>)>;
+
+/// What does a statement do to given contents?
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question<'q> {
+    /// Whose statement it is.
+    pub session: SessionIndex,
+    /// The statement.
+    pub sql: &'q str,
+    /// What it finds.
+    pub contents: Contents,
 }
 
 /// The columns (table, column) that tables compute by themselves.
@@ -240,21 +254,50 @@ impl<'r> Evaluator<'r> {
         all: &[Contents],
         laboratory: &mut Laboratory<'_>,
     ) -> Result<(), RunError> {
+        let question = |contents: &Contents| Question { session, sql, contents: contents.clone() };
+        self.find_out_all(&all.iter().map(question).collect::<Vec<_>>(), laboratory)
+    }
+
+    /// The same for several statements.
+    pub fn find_out_all(
+        &mut self,
+        questions: &[Question<'_>],
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<(), RunError> {
         let mut cases: BTreeMap<String, Case> = BTreeMap::new();
-        for contents in all {
+        for Question { session, sql, contents } in questions {
             let mut statements = self.filling(contents);
-            statements.push(sql.to_owned());
+            statements.push((*sql).to_owned());
             let key = statements.join(";\n");
             if !self.known.contains_key(&key) {
-                cases.insert(key, self.case(session, statements));
+                cases.insert(key, self.case(*session, statements));
             }
         }
         let (keys, cases): (Vec<String>, Vec<Case>) = cases.into_iter().unzip();
         if cases.len() > 1 {
             let runs = laboratory.run_all(&cases)?;
-            self.known.extend(keys.into_iter().zip(runs.iter().map(read)));
+            self.known.extend(keys.into_iter().zip(runs.into_iter().map(read)));
         }
         Ok(())
+    }
+
+    /// What the statement answers on these contents, and what it leaves.
+    pub fn tried(
+        &mut self,
+        session: SessionIndex,
+        sql: &str,
+        contents: &Contents,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Tried, RunError> {
+        let mut statements = self.filling(contents);
+        statements.push(sql.to_owned());
+        let key = statements.join(";\n");
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let tried = read(laboratory.run(&self.case(session, statements))?);
+        self.known.insert(key, tried.clone());
+        Ok(tried)
     }
 
     /// What the statement does to these contents.
@@ -265,16 +308,14 @@ impl<'r> Evaluator<'r> {
         contents: &Contents,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Result<After, Untried>, RunError> {
-        let mut statements = self.filling(contents);
-        statements.push(sql.to_owned());
-        let key = statements.join(";\n");
-        if let Some(known) = self.known.get(&key) {
-            return Ok(known.clone());
-        }
-        let rehearsal = laboratory.run(&self.case(session, statements))?;
-        let after = read(&rehearsal);
-        self.known.insert(key, after.clone());
-        Ok(after)
+        Ok(match self.tried(session, sql, contents, laboratory)? {
+            None => Err(Untried::Filling),
+            Some((Outcome::Ok(answer), tables)) => {
+                let affected = answer.affected.unwrap_or(0);
+                Ok(After { affected, tables, returned: returned(&answer) })
+            }
+            Some(_) => Err(Untried::Statement),
+        })
     }
 
     fn filling(&self, contents: &Contents) -> Vec<String> {
@@ -305,17 +346,10 @@ impl<'r> Evaluator<'r> {
     }
 }
 
-fn read(rehearsal: &Run) -> Result<After, Untried> {
+/// The last answer of a rehearsal in which everything before it went well, and what it left.
+fn read(rehearsal: Run) -> Tried {
+    let mut events = rehearsal.events;
+    let last = events.pop()?;
     let failed = |event: &Event| matches!(event.outcome, Outcome::Error(_));
-    let filling = rehearsal.events.split_last().map_or(&[][..], |(_, filling)| filling);
-    if filling.iter().any(failed) {
-        return Err(Untried::Filling);
-    }
-    match rehearsal.events.last().map(|event| &event.outcome) {
-        Some(Outcome::Ok(answer)) => {
-            let (affected, tables) = (answer.affected.unwrap_or(0), rehearsal.final_state.clone());
-            Ok(After { affected, tables, returned: returned(answer) })
-        }
-        _ => Err(Untried::Statement),
-    }
+    (!events.iter().any(failed)).then_some((last.outcome, rehearsal.final_state))
 }

@@ -7,8 +7,8 @@
 //! * [`transactions`]: which there were, and what became of them; [`ends`]: only the latter.
 //! * [`serial`]: whether a serial order explains the run, by [`orders`] and [`replay`]; [`refusals`]: INSERTs that were
 //!   refused, and have to be again.
-//! * [`versions`]: the versions of every row; [`actions`]: what happened to them; [`evaluator`]: what a statement does
-//!   to given rows.
+//! * [`versions`]: the versions of every row, [`world`]: the same with views of them; [`actions`]: what happened to
+//!   them; [`evaluator`]: what a statement does to given rows.
 //! * [`difference`]: how two runs differ; [`words`]: rows and statements in sentences.
 
 pub mod actions;
@@ -22,12 +22,15 @@ pub mod serial;
 pub mod transactions;
 pub mod versions;
 pub mod words;
+pub mod world;
 
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::collections::BTreeMap;
 
 use anchorite_claims::{Claims, DocumentedWrites};
-use anchorite_model::{BlockingKnowledge, Case, Ending, Level, Outcome, Rows, Run, RunError};
+use anchorite_model::{
+    BlockingKnowledge, Case, Ending, Level, Outcome, Rows, Run, RunError, SessionInfo,
+};
 
 use crate::laboratory::Laboratory;
 use evaluator::Evaluator;
@@ -198,10 +201,14 @@ pub fn level_of(run: &Run) -> Option<Level> {
     common_level(run).ok()
 }
 
+/// The level that a session really ran at.
+pub fn level_of_session(session: &SessionInfo) -> Option<Level> {
+    session.level.or_else(|| session.effective_level())
+}
+
 fn common_level(run: &Run) -> Result<Level, String> {
     let mut levels = run.sessions.iter().map(|session| {
-        let level = session.level.or_else(|| session.effective_level());
-        level.ok_or_else(|| "the level of a session is not known".to_owned())
+        level_of_session(session).ok_or_else(|| "the level of a session is not known".to_owned())
     });
     let first = levels.next().unwrap_or_else(|| Err("there are no sessions".to_owned()))?;
     for level in levels {

@@ -13,6 +13,7 @@ pub mod errors;
 pub mod final_state;
 pub mod lock;
 pub mod refused_key;
+pub mod views;
 
 use std::fmt;
 
@@ -27,6 +28,7 @@ use crate::laboratory::Laboratory;
 /// Every oracle that judges runs, in the order in which reports show them: one line each.
 pub static ALL: &[&dyn Oracle] = &[
     &final_state::FinalState,
+    &views::Views,
     &constraint::Constraint,
     &damage::Damage,
     &lock::Lock,

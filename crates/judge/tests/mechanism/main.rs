@@ -13,12 +13,14 @@ mod first_updater;
 mod interpreter;
 mod locking;
 mod random;
+mod reads;
 mod recheck;
 mod record;
 mod released;
 mod retry;
 mod schedule;
 mod statement;
+mod views;
 mod world;
 
 use std::collections::BTreeMap;
@@ -47,6 +49,8 @@ const fn floor(fault: Fault) -> usize {
         Fault::Lost => 20,
         Fault::Stale | Fault::NoWait => 5,
         Fault::Dirty => 15,
+        // These are not of writes.
+        _ => 0,
     }
 }
 
@@ -61,11 +65,15 @@ fn runs() -> u64 {
 }
 
 fn judged(run: &Run) -> Verdict {
+    judged_by("final-state", run)
+}
+
+fn judged_by(oracle: &str, run: &Run) -> Verdict {
     let claims = Claims::for_product(run.target.product);
     let mut interpreter = Interpreter::new(run);
     let mut laboratory = Laboratory::new(&mut interpreter, run.level);
     let evidence = Evidence::new(run, claims, BTreeMap::new());
-    let oracle = oracles::named("final-state").expect("there is one");
+    let oracle = oracles::named(oracle).expect("there is one");
     oracle.judgement(&evidence, &mut laboratory).expect("the interpreter answers").verdict
 }
 

@@ -6,7 +6,7 @@ use anchorite_model::{
 
 use crate::random::Random;
 use crate::record::{record, rows};
-use crate::statement::{Statement, Values};
+use crate::statement::{Condition, Statement, Values};
 use crate::world::{Plan, Progress, Running, Who, World};
 
 /// How a statement goes on, as far as it can.
@@ -37,8 +37,13 @@ impl Model {
     }
 
     /// Reads lock, and are compared.
-    const fn reads(&self) -> bool {
+    pub const fn reads_lock(&self) -> bool {
         matches!(self.level, Level::Serializable)
+    }
+
+    /// Plain reads of a transaction have one snapshot.
+    const fn has_snapshot(&self) -> bool {
+        matches!(self.level, Level::RepeatableRead)
     }
 }
 
@@ -55,6 +60,8 @@ struct Session {
     /// The open transaction, and the moment of its snapshot.
     who: Option<Who>,
     snapshot: Option<usize>,
+    /// The moment of the snapshot of its plain reads, where writes take none.
+    read_snapshot: Option<usize>,
     waiting: Option<(Running, Who)>,
 }
 
@@ -69,14 +76,17 @@ struct Theatre<'m> {
 
 /// A random run of a model; and whether something was done wrong.
 pub fn random_run(model: &Model, seed: u64, plan: Option<Plan>) -> (Run, bool) {
+    random_run_with(model, seed, plan, model.reads_lock())
+}
+
+/// The same, with reads or without.
+pub fn random_run_with(model: &Model, seed: u64, plan: Option<Plan>, reads: bool) -> (Run, bool) {
     let mut random = Random(seed);
     let rows: Vec<Values> =
         (1..=2 + random.number(0, 2)).map(|a| [a, random.number(0, 7)]).collect();
     let mut n = 0;
-    let sessions = (0..2 + random.below(2)).map(|_| Session {
-        script: script(&mut random, &mut n, model.reads()),
-        ..Session::default()
-    });
+    let sessions = (0..2 + random.below(2))
+        .map(|_| Session { script: script(&mut random, &mut n, reads), ..Session::default() });
     let sessions: Vec<Session> = sessions.collect();
     let world = World::new(&rows, !model.is_postgres(), plan);
     let mut theatre =
@@ -146,6 +156,7 @@ impl Theatre<'_> {
                 self.transactions += 1;
                 self.sessions[session].who = Some(self.transactions);
                 self.sessions[session].snapshot = None;
+                self.sessions[session].read_snapshot = None;
                 self.answer(event);
             }
             Step::End { commits } => {
@@ -159,7 +170,25 @@ impl Theatre<'_> {
         }
     }
 
+    /// Answers a plain read, which never waits.
+    fn read(&mut self, mut event: Event, condition: Condition) {
+        let session = &mut self.sessions[event.session];
+        let one_snapshot = self.model.has_snapshot() && session.who.is_some();
+        let now = self.world.moment;
+        let snapshot = match (one_snapshot, self.model.is_postgres()) {
+            (false, _) => now,
+            (true, true) => *session.snapshot.get_or_insert(now),
+            (true, false) => *session.read_snapshot.get_or_insert(now),
+        };
+        let found = self.world.read(session.who.unwrap_or(Who::MAX - 1), snapshot, condition);
+        event.outcome = Outcome::Ok(Answer { results: vec![rows(&found)], ..Answer::default() });
+        self.answer(event);
+    }
+
     fn begin(&mut self, event: Event, statement: Statement) {
+        if let (Statement::Read(condition), false) = (statement, self.model.reads_lock()) {
+            return self.read(event, condition);
+        }
         let one_snapshot = self.model.is_postgres() && self.model.level == Level::RepeatableRead;
         let session = &mut self.sessions[event.session];
         let who = session.who.unwrap_or_else(|| {
@@ -237,12 +266,7 @@ impl Theatre<'_> {
                 session.who.take().map(|_| Step::End { commits: false }).into_iter().collect();
         }
         let in_transaction = is_postgres.then_some(transaction_gone);
-        Outcome::Error(DbError {
-            class,
-            transaction_gone: transaction_gone && !is_postgres,
-            in_transaction,
-            ..DbError::default()
-        })
+        Outcome::Error(DbError { class, transaction_gone, in_transaction, ..DbError::default() })
     }
 
     /// Lets those go on who wait for nobody any more.

@@ -34,11 +34,25 @@ pub enum Fault {
     NoWait,
     /// A version that is not committed is used.
     Dirty,
+    /// A plain read sees what others have not committed.
+    ReadsDirty,
+    /// A plain read sees an older state than it should.
+    ReadsStale,
+    /// A plain read sees what was committed after its snapshot.
+    ReadsLater,
+    /// A plain read does not see what its own transaction has written.
+    ReadsNotOwn,
+    /// A plain read misses a row.
+    ReadsLess,
 }
 
 impl Fault {
     pub const ALL: [Self; 6] =
         [Self::Missed, Self::Extra, Self::Lost, Self::Stale, Self::NoWait, Self::Dirty];
+
+    /// Those of plain reads.
+    pub const OF_READS: [Self; 5] =
+        [Self::ReadsDirty, Self::ReadsStale, Self::ReadsLater, Self::ReadsNotOwn, Self::ReadsLess];
 }
 
 /// A plan to do something wrong at one of the occasions.

@@ -56,7 +56,8 @@ pub struct Simulation<'a, 'r> {
     snapshots: Vec<usize>,
 }
 
-pub(super) type Outer<T> = Result<Result<T, Unfollowed>, RunError>;
+/// What could not be run, what is not followed, or the value.
+pub type Outer<T> = Result<Result<T, Unfollowed>, RunError>;
 
 impl<'a, 'r> Simulation<'a, 'r> {
     /// Prepares to follow these transactions. Where versions count that nobody committed (`is_dirty`), they are all,
@@ -120,17 +121,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
                 (writer, &self.followed[writer].statements[statement])
             }
         };
-        let sql = statement.sql;
-        let is_change = matches!(statement.kind, StatementKind::Update | StatementKind::Delete);
-        let branches = match write_shape(sql, self.dialect) {
-            Some(shape) if is_change => {
-                inner!(self.change(&state, writer, statement, &shape, evaluator, laboratory))
-            }
-            Some(shape) => {
-                inner!(self.insert(&state, writer, statement, &shape, evaluator, laboratory))
-            }
-            None => inner!(self.whole(&state, writer, statement, false, evaluator, laboratory)),
-        };
+        let branches = inner!(self.branches(&state, writer, statement, evaluator, laboratory));
         if branches.next.is_empty() {
             let failure = Some(branches.failure(statement));
             courses.push(Course { deviations, failure, unfollowed: branches.other });
@@ -148,6 +139,30 @@ impl<'a, 'r> Simulation<'a, 'r> {
             inner!(self.follow(next, at + 1, deviations, courses, evaluator, laboratory));
         }
         Ok(Ok(()))
+    }
+
+    /// The states that a write may lead to.
+    pub fn branches(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'r>,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Outer<Branches> {
+        let is_change = matches!(statement.kind, StatementKind::Update | StatementKind::Delete);
+        match write_shape(statement.sql, self.dialect) {
+            Some(shape) if is_change => {
+                self.change(state, writer, statement, &shape, evaluator, laboratory)
+            }
+            Some(shape) => self.insert(state, writer, statement, &shape, evaluator, laboratory),
+            None => self.whole(state, writer, statement, false, evaluator, laboratory),
+        }
+    }
+
+    /// The same transactions with these snapshots.
+    pub fn with_snapshots(self, snapshots: Vec<usize>) -> Self {
+        Self { snapshots, ..self }
     }
 
     fn arrives(&self, state: &State) -> Option<String> {
@@ -184,18 +199,18 @@ impl<'a, 'r> Simulation<'a, 'r> {
 
 /// Where a statement may lead.
 #[derive(Default)]
-pub(super) struct Branches {
+pub struct Branches {
     /// The states, with the rows that were left unchanged on the way there.
-    pub(super) next: Vec<(State, Vec<LeftAlone>)>,
+    pub next: Vec<(State, Vec<LeftAlone>)>,
     /// The rows that it must change in any case, spelled out.
     pub(super) certain: Vec<String>,
     /// Why it may also lead to other states, which are not followed.
-    pub(super) other: Option<Unfollowed>,
+    pub other: Option<Unfollowed>,
 }
 
 impl Branches {
     /// Why there is no next state.
-    fn failure(&self, statement: &Performed<'_>) -> String {
+    pub fn failure(&self, statement: &Performed<'_>) -> String {
         let affected = statement.reply.ok().and_then(|answer| answer.affected).unwrap_or(0);
         let did = format!("step {} ({}) affected {affected}", statement.n, abridged(statement.sql));
         if self.certain.is_empty() {

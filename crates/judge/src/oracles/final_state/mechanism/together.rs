@@ -14,7 +14,7 @@ const MOST_ORDERS: usize = 24;
 
 /// The transactions with each order in which statements that were answered together may have done their work, the
 /// observed one first; `None` = there are too many.
-pub(super) fn alternatives<'r>(
+pub fn alternatives<'r>(
     run: &'r Run,
     transactions: &[Transaction<'r>],
 ) -> Option<Vec<Vec<Transaction<'r>>>> {

@@ -1,4 +1,4 @@
-//! The rows of a run while it is followed for a cause: who wrote which version, and what was taken back.
+//! The rows of a run while all of its transactions are followed: who wrote which version, and what was taken back.
 //!
 //! In contrast to the mechanism of the final-state oracle, every transaction is followed, also one that is rolled
 //! back: what it wrote may be what somebody wrongly saw.
@@ -7,23 +7,23 @@ use std::collections::BTreeMap;
 
 use anchorite_model::Value;
 
-use crate::evidence::evaluator::Contents;
-use crate::evidence::versions::{Row, State, Version, Writer};
+use super::evaluator::Contents;
+use super::versions::{Row, State, Version, Writer};
 
 /// The rows.
 #[derive(Debug, Clone)]
-pub(super) struct World {
+pub struct World {
     /// Every version.
     pub state: State,
 }
 
 /// What a statement may have looked at: rows by their numbers, with their values.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct View(pub BTreeMap<usize, Vec<Value>>);
+pub struct View(pub BTreeMap<usize, Vec<Value>>);
 
 /// What a statement did to one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub enum Change {
     /// A row has other values, or is gone.
     Row(usize, Option<Vec<Value>>),
     /// There is one more row in a table.
@@ -32,21 +32,18 @@ pub(super) enum Change {
 
 impl World {
     /// The rows that `pick` gives values for.
-    pub(super) fn view<'s>(
-        &'s self,
-        pick: impl Fn(usize, &'s Row) -> Option<&'s Vec<Value>>,
-    ) -> View {
+    pub fn view<'s>(&'s self, pick: impl Fn(usize, &'s Row) -> Option<&'s Vec<Value>>) -> View {
         let rows = self.state.rows.iter().enumerate();
         View(rows.filter_map(|(at, row)| Some((at, pick(at, row)?.clone()))).collect())
     }
 
     /// What a transaction sees at a moment: its own versions, and what was committed by then.
-    pub(super) fn seen_at(&self, writer: Writer, moment: usize) -> View {
+    pub fn seen_at(&self, writer: Writer, moment: usize) -> View {
         self.view(|_, row| row.visible(writer, moment))
     }
 
     /// The moments at which something was committed, oldest first; the first one is the set-up.
-    pub(super) fn commits(&self) -> Vec<usize> {
+    pub fn commits(&self) -> Vec<usize> {
         let versions = self.state.rows.iter().flat_map(|row| &row.versions);
         let mut moments: Vec<usize> = versions.filter_map(|version| version.committed).collect();
         moments.push(0);
@@ -56,7 +53,7 @@ impl World {
     }
 
     /// The contents of a view, by table.
-    pub(super) fn contents(&self, view: &View) -> Contents {
+    pub fn contents(&self, view: &View) -> Contents {
         let mut contents = Contents::new();
         for (row, values) in &view.0 {
             contents.entry(self.state.rows[*row].table).or_default().push(values.clone());
@@ -65,7 +62,7 @@ impl World {
     }
 
     /// Adds what a statement did.
-    pub(super) fn apply(&mut self, changes: &[Change], writer: Writer, made: usize) {
+    pub fn apply(&mut self, changes: &[Change], writer: Writer, made: usize) {
         for change in changes {
             let version = |values| Version { values, writer: Some(writer), made, committed: None };
             match change {
@@ -80,7 +77,7 @@ impl World {
     }
 
     /// The rows that a transaction has written and not committed.
-    pub(super) fn written_by(&self, writer: Writer) -> Vec<usize> {
+    pub fn written_by(&self, writer: Writer) -> Vec<usize> {
         let rows = self.state.rows.iter().enumerate();
         rows.filter(|(_, row)| row.own(writer).is_some()).map(|(at, _)| at).collect()
     }
@@ -88,7 +85,7 @@ impl World {
 
 /// What turned the contents of a view into what stands there afterwards. Rows that changed are told from rows that
 /// were replaced by how many values they share.
-pub(super) fn changes(
+pub fn changes(
     world: &World,
     view: &View,
     after: &Contents,

@@ -1,0 +1,440 @@
+//! Follows a run through every course that its level permits.
+//!
+//! A course is one way in which everything may have happened: the rows with all their versions, and the snapshots. A
+//! write leads to the states that it may have made, a read keeps the courses in which it sees what it returned. If at
+//! least one course comes to the end, the run is right; if none does, the statement at which the last one ended is
+//! wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anchorite_claims::{Claims, DocumentedWrites, ReadClaim, ReadKind, ReadView, SnapshotTaken};
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Outcome, Run, RunError};
+
+use super::sight::{Reading, Sight, snapshot_moments};
+use super::statement::{Known, Traits};
+use super::unjudged::Unjudged;
+use crate::evidence::actions::{Action, actions};
+use crate::evidence::difference::{AnswerDifference, answers};
+use crate::evidence::ends::last_event;
+use crate::evidence::evaluator::{Evaluator, Question};
+use crate::evidence::level_of_session;
+use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
+use crate::evidence::versions::Writer;
+use crate::evidence::world::World;
+use crate::laboratory::Laboratory;
+
+/// The most steps of all courses together.
+const STEPS_MAX: usize = 2_000;
+
+/// One way in which everything may have happened so far.
+#[derive(Debug, Clone)]
+pub struct Course {
+    /// The rows.
+    pub world: World,
+    /// The snapshots that transactions have taken.
+    pub snapshots: BTreeMap<Writer, usize>,
+    /// Tables of which the contents are not known any more.
+    pub unknown: BTreeSet<usize>,
+    /// Why a statement was not judged.
+    pub unjudged: Option<Unjudged>,
+}
+
+/// A statement that no view explains.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The place of the action.
+    pub at: usize,
+    /// Whose statement it is.
+    pub writer: Writer,
+    /// Its place in the transaction.
+    pub statement: usize,
+    /// The course in which it was expected to do otherwise.
+    pub course: Course,
+    /// What it should have seen, for a read.
+    pub sight: Option<Sight>,
+    /// How the answer differs from what that gives.
+    pub difference: Option<AnswerDifference>,
+}
+
+/// What following has come to.
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    /// Whether a course came to the end, with everything judged.
+    pub arrived: bool,
+    /// Why others did not.
+    pub unjudged: Option<Unjudged>,
+    /// Where all others ended.
+    pub failure: Option<Failure>,
+}
+
+/// Who follows.
+pub struct Following<'f, 'r> {
+    pub run: &'r Run,
+    pub claims: &'f Claims,
+    pub documented: &'f DocumentedWrites<'f>,
+    pub transactions: &'f [Transaction<'r>],
+    pub known: &'f Known<'r>,
+}
+
+/// Where a statement may lead.
+pub enum Next {
+    /// To these courses.
+    Courses(Vec<Course>),
+    /// Nowhere.
+    Nowhere(Box<Failure>),
+    /// It is not known where.
+    Unjudged(Unjudged),
+}
+
+impl<'r> Following<'_, 'r> {
+    /// Follows every course.
+    pub fn outcomes(
+        &self,
+        initial: World,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Outcomes, RunError> {
+        let all: Vec<&Transaction<'r>> = self.transactions.iter().collect();
+        let actions = actions(&all, |statement| {
+            statement.kind.writes() || matches!(statement.kind, StatementKind::Select { .. })
+        });
+        let first = Course {
+            world: initial,
+            snapshots: BTreeMap::new(),
+            unknown: BTreeSet::new(),
+            unjudged: None,
+        };
+        self.look_ahead(first.clone(), &actions, evaluator, laboratory)?;
+        let mut outcomes = Outcomes::default();
+        let mut open = vec![(first, 0)];
+        let mut steps = 0;
+        while let Some((course, at)) = open.pop() {
+            steps += 1;
+            if steps > STEPS_MAX {
+                outcomes.unjudged = Some(Unjudged::Courses);
+                break;
+            }
+            let Some(action) = actions.get(at) else {
+                if self.arrives(&course, &mut outcomes) {
+                    break;
+                }
+                continue;
+            };
+            match self.next(course.clone(), *action, at, evaluator, laboratory)? {
+                Next::Courses(next) => {
+                    open.extend(next.into_iter().rev().map(|course| (course, at + 1)));
+                }
+                Next::Unjudged(reason) => {
+                    let course = self.without(course, *action, reason);
+                    open.push((course, at + 1));
+                }
+                Next::Nowhere(failure) => {
+                    let is_later =
+                        outcomes.failure.as_ref().is_none_or(|known| known.at < failure.at);
+                    if is_later {
+                        outcomes.failure = Some(*failure);
+                    }
+                    let reason = course.unjudged;
+                    outcomes.unjudged = outcomes.unjudged.or(reason);
+                }
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Whether a course ends as the run did, and everything in it was judged.
+    fn arrives(&self, course: &Course, outcomes: &mut Outcomes) -> bool {
+        let tables = self.run.final_state.iter().enumerate();
+        let mut known = tables.filter(|(table, _)| !course.unknown.contains(table));
+        let ends = known.all(|(table, (_, rows))| {
+            let mut seen: Vec<_> = rows.rows.iter().collect();
+            seen.sort();
+            seen == course.world.state.committed_rows(table)
+        });
+        let reason = course.unjudged.or((!ends).then_some(Unjudged::End));
+        match reason {
+            None => outcomes.arrived = true,
+            Some(reason) => drop(outcomes.unjudged.get_or_insert(reason)),
+        }
+        reason.is_none()
+    }
+
+    /// The course after a statement that is not judged: what it may have written is not known any more.
+    fn without(&self, mut course: Course, action: Action, reason: Unjudged) -> Course {
+        if let Action::Perform { writer, statement } = action {
+            let performed = &self.transactions[writer].statements[statement];
+            if performed.kind.writes() {
+                course.unknown.extend(self.known.reach(performed.sql));
+            }
+        }
+        course.unjudged.get_or_insert(reason);
+        course
+    }
+
+    fn next(
+        &self,
+        mut course: Course,
+        action: Action,
+        at: usize,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Next, RunError> {
+        match action {
+            Action::Commit { writer } => {
+                course.world.state.commit(writer, self.transactions[writer].ended);
+                Ok(Next::Courses(vec![course]))
+            }
+            Action::TakeBack { writer, since, moment } => {
+                course.world.state.take_back(writer, since, moment);
+                Ok(Next::Courses(vec![course]))
+            }
+            Action::Perform { writer, statement } => {
+                let performed = &self.transactions[writer].statements[statement];
+                let place = Place { at, writer, statement };
+                match performed.kind {
+                    StatementKind::Select { .. } => {
+                        self.read(course, place, performed, evaluator, laboratory)
+                    }
+                    _ => self.write(course, place, performed, evaluator, laboratory),
+                }
+            }
+        }
+    }
+
+    /// What is promised about reads of this kind.
+    pub fn claim(&self, writer: Writer, kind: ReadKind) -> Option<&ReadClaim> {
+        let transaction = &self.transactions[writer];
+        let session = &self.run.sessions[transaction.session];
+        let level = level_of_session(session)?;
+        let kind = match (kind, transaction.begin) {
+            (ReadKind::Plain, None) => ReadKind::Single,
+            (ReadKind::Plain, Some(begin)) if is_optimistic(begin) => ReadKind::Optimistic,
+            (kind, _) => kind,
+        };
+        let read_back = Some(session.level_read_back.as_str());
+        self.claims.read_of_session(&self.run.target, level, read_back, kind)
+    }
+
+    /// The courses in which a read sees what it returned.
+    fn read(
+        &self,
+        course: Course,
+        place: Place,
+        read: &Performed<'r>,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Next, RunError> {
+        if read.reply.is_err() {
+            return Ok(Next::Courses(vec![course]));
+        }
+        let traits = self.known.traits(read.sql);
+        let sights = match self.sights(&course, place, read, &traits) {
+            Ok(sights) => sights,
+            Err(reason) => return Ok(Next::Unjudged(reason)),
+        };
+        let session = self.transactions[place.writer].session;
+        let question =
+            |sight: &Sight| Question { session, sql: read.sql, contents: sight.contents.clone() };
+        evaluator.find_out_all(&sights.iter().map(question).collect::<Vec<_>>(), laboratory)?;
+        let Some(observed) = last_event(self.run, read.n) else {
+            return Ok(Next::Courses(vec![course]));
+        };
+        let (mut next, mut first, mut is_filled) = (Vec::new(), None, true);
+        for sight in sights {
+            let tried = evaluator.tried(session, read.sql, &sight.contents, laboratory)?;
+            let Some((outcome, _)) = tried.filter(|(outcome, _)| matches!(outcome, Outcome::Ok(_)))
+            else {
+                is_filled = false;
+                continue;
+            };
+            match answers(read.sql, &observed.outcome, &outcome) {
+                None => {
+                    let mut course = course.clone();
+                    if let Some(moment) = sight.snapshot {
+                        course.snapshots.insert(place.writer, moment);
+                    }
+                    // A read that need not look at rows may leave the snapshot to the next one.
+                    let is_first = sight.snapshot.is_some() && self.takes_at_read(place.writer);
+                    if is_first && !self.has_looked(read, &traits, evaluator, laboratory)? {
+                        let mut blind = course.clone();
+                        blind.snapshots.remove(&place.writer);
+                        next.push(blind);
+                    }
+                    next.push(course);
+                }
+                Some(difference) => drop(first.get_or_insert((sight, difference))),
+            }
+        }
+        if !next.is_empty() {
+            return Ok(Next::Courses(next));
+        }
+        let Some((sight, difference)) = first.filter(|_| is_filled) else {
+            return Ok(Next::Unjudged(Unjudged::Filling));
+        };
+        if traits.takes_some {
+            return Ok(Next::Unjudged(Unjudged::SomeRows));
+        }
+        let Place { at, writer, statement } = place;
+        let (sight, difference) = (Some(sight), Some(difference));
+        let failure = Failure { at, writer, statement, course, sight, difference };
+        Ok(Next::Nowhere(Box::new(failure)))
+    }
+
+    /// Whether the snapshot is that of the first plain read.
+    fn takes_at_read(&self, writer: Writer) -> bool {
+        let claim = self.claim(writer, ReadKind::Plain);
+        claim.is_some_and(|claim| claim.taken == Some(SnapshotTaken::FirstRead))
+    }
+
+    /// Whether a read cannot have given its answer without looking at any row, so that it has taken a snapshot.
+    fn has_looked(
+        &self,
+        read: &Performed<'r>,
+        traits: &Traits,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<bool, RunError> {
+        let Some(observed) = last_event(self.run, read.n) else { return Ok(true) };
+        if traits.tables.is_empty() {
+            return Ok(false);
+        }
+        let is_empty = matches!(&observed.outcome, Outcome::Ok(answer) | Outcome::Resumed(answer)
+            if answer.results.iter().all(|rows| rows.rows.is_empty()));
+        if is_empty {
+            return Ok(false);
+        }
+        let none = BTreeMap::new();
+        let session = observed.session;
+        let tried = evaluator.tried(session, read.sql, &none, laboratory)?;
+        Ok(tried
+            .is_none_or(|(outcome, _)| answers(read.sql, &observed.outcome, &outcome).is_some()))
+    }
+
+    fn sights(
+        &self,
+        course: &Course,
+        place: Place,
+        read: &Performed<'r>,
+        traits: &Traits,
+    ) -> Result<Vec<Sight>, Unjudged> {
+        if !traits.is_of_rows {
+            return Err(Unjudged::NotOnlyRows);
+        }
+        if traits.tables.iter().any(|table| course.unknown.contains(table)) {
+            return Err(Unjudged::UnknownTable);
+        }
+        if self.known.commit_under_way(read) {
+            return Err(Unjudged::CommitUnderWay);
+        }
+        let is_locking = read.kind == StatementKind::Select { locking: true };
+        if is_locking && traits.skips_locked {
+            return Err(Unjudged::SkipsLocked);
+        }
+        if is_locking && traits.has_subquery {
+            return Err(Unjudged::Nested);
+        }
+        let kind = if is_locking { ReadKind::Locking } else { ReadKind::Plain };
+        let claim = self.claim(place.writer, kind).ok_or(Unjudged::NoClaim)?;
+        if self.known.write_under_way(read, &traits.tables) && claim.sees == ReadView::Uncommitted {
+            return Err(Unjudged::UnderWay);
+        }
+        let reading = Reading {
+            course,
+            claim,
+            writes: self.documented.claims.sees,
+            transactions: self.transactions,
+            writer: place.writer,
+            statement: read,
+            tables: &self.known.filled_for(traits),
+            keys: &self.known.keys,
+        };
+        reading.sights()
+    }
+
+    /// Asks what will be asked on the most likely course, so that all reads are found out at once.
+    fn look_ahead(
+        &self,
+        mut course: Course,
+        actions: &[Action],
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<(), RunError> {
+        let mut questions = Vec::new();
+        for (at, action) in actions.iter().enumerate() {
+            if let Action::Perform { writer, statement } = *action {
+                let read = &self.transactions[writer].statements[statement];
+                let place = Place { at, writer, statement };
+                if matches!(read.kind, StatementKind::Select { .. }) {
+                    let traits = self.known.traits(read.sql);
+                    let session = self.transactions[writer].session;
+                    let sights = self.sights(&course, place, read, &traits).unwrap_or_default();
+                    if let Some(moment) = sights.first().and_then(|sight| sight.snapshot) {
+                        course.snapshots.insert(writer, moment);
+                    }
+                    questions.extend(sights.into_iter().take(2).map(|sight| Question {
+                        session,
+                        sql: read.sql,
+                        contents: sight.contents,
+                    }));
+                    continue;
+                }
+            }
+            match self.next(course.clone(), *action, at, evaluator, laboratory)? {
+                Next::Courses(mut next) if !next.is_empty() => course = next.swap_remove(0),
+                Next::Courses(_) | Next::Nowhere(_) => break,
+                Next::Unjudged(reason) => course = self.without(course, *action, reason),
+            }
+        }
+        evaluator.find_out_all(&questions, laboratory)
+    }
+
+    /// The snapshots that a transaction may have when a write needs one.
+    pub fn with_snapshot(
+        &self,
+        course: &Course,
+        place: Place,
+        write: &Performed<'r>,
+    ) -> Vec<Course> {
+        let claim = self.claim(place.writer, ReadKind::Plain);
+        let takes = claim.filter(|claim| {
+            use SnapshotTaken::{Begin, FirstStatement};
+            matches!(claim.taken, Some(Begin | FirstStatement))
+        });
+        let Some(claim) = takes.filter(|_| !course.snapshots.contains_key(&place.writer)) else {
+            return vec![course.clone()];
+        };
+        let transaction = &self.transactions[place.writer];
+        let moments = |from: usize, until: usize| {
+            let later = course.world.state.commits_between(from, until);
+            std::iter::once(from).chain(later).collect()
+        };
+        let moments = snapshot_moments(claim, transaction, write, &moments);
+        let with = |moment: usize| {
+            let mut course = course.clone();
+            course.snapshots.insert(place.writer, moment);
+            course
+        };
+        moments.into_iter().map(with).collect()
+    }
+}
+
+/// Where a statement is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The place of its action.
+    pub at: usize,
+    /// Whose it is.
+    pub writer: Writer,
+    /// Its place in the transaction.
+    pub statement: usize,
+}
+
+/// The kind of a read.
+pub fn kind_of(statement: &Performed<'_>) -> Option<ReadKind> {
+    match statement.kind {
+        StatementKind::Select { locking: true } => Some(ReadKind::Locking),
+        StatementKind::Select { locking: false } => Some(ReadKind::Plain),
+        _ => None,
+    }
+}

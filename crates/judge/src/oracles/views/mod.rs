@@ -1,0 +1,129 @@
+//! The views oracle: what may each statement see?
+//!
+//! Idea: the run is followed in the order in which it happened, with every version of every row, also those of
+//! transactions that roll back. The claims say which versions a read sees; the unchanged statement is executed on a
+//! table with exactly these, by the same server, and must return what it returned. What a write did is followed too:
+//! as a whole where only one view is possible, row by row otherwise.
+//!
+//! Source: Troc (Dou et al., ICSE 2023), for any number of transactions and any claim; following instead of predicting
+//! waits, and every course instead of one, is ours.
+//!
+//! Assumption: a statement's answer depends on the rows that it sees. Blind spot: what is not followed, which is said
+//! for each statement; a write that could have had several effects leads to several courses, and one that fits is
+//! enough.
+
+mod course;
+mod sight;
+mod statement;
+mod tell;
+mod unjudged;
+mod write;
+
+use anchorite_claims::Claims;
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{Covers, Judgement, Level, Run, TargetInfo, Verdict};
+
+use super::final_state::mechanism::together;
+use super::{Needs, Oracle, Unjudged as NoJudgement};
+use crate::evidence::Evidence;
+use crate::evidence::transactions::{Performed, Transaction};
+use crate::evidence::versions::State;
+use crate::evidence::world::World;
+use crate::laboratory::Laboratory;
+use course::{Following, Outcomes};
+use statement::Known;
+use unjudged::Unjudged;
+
+/// The oracle.
+pub struct Views;
+
+impl Oracle for Views {
+    fn name(&self) -> &'static str {
+        "views"
+    }
+
+    fn about(&self) -> &'static str {
+        "each statement must see the versions that its level promises, and no others"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Writes
+    }
+
+    fn is_optional(&self) -> bool {
+        true
+    }
+
+    fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Judgement, NoJudgement> {
+        let transactions = evidence.transactions()?;
+        if transactions.iter().any(changes_tables) {
+            return Err(undecided(Unjudged::Ddl));
+        }
+        let transactions = ended(evidence.run, transactions);
+        let Some(alternatives) = together::alternatives(evidence.run, &transactions) else {
+            return Err(undecided(Unjudged::Together));
+        };
+        let mut evaluator = evidence.evaluator()?;
+        let known = Known::of(evidence.run, &evaluator).map_err(undecided)?;
+        let initial = State::initial(evidence.initial(laboratory)?);
+        let mut all = Outcomes::default();
+        for transactions in &alternatives {
+            let following = Following {
+                run: evidence.run,
+                claims: evidence.claims,
+                documented: evidence.writes()?,
+                transactions,
+                known: &known,
+            };
+            let world = World { state: initial.clone() };
+            let found = following.outcomes(world, &mut evaluator, laboratory)?;
+            if found.arrived {
+                return Ok(Judgement::new(self.name(), Verdict::Pass));
+            }
+            all.unjudged = all.unjudged.or(found.unjudged);
+            all.failure = all.failure.or(found.failure);
+        }
+        match (all.unjudged, all.failure) {
+            (None, Some(failure)) => {
+                let following = Following {
+                    run: evidence.run,
+                    claims: evidence.claims,
+                    documented: evidence.writes()?,
+                    transactions: &alternatives[0],
+                    known: &known,
+                };
+                Ok(following.judgement(self.name(), &failure, &mut evaluator, laboratory)?)
+            }
+            (reason, _) => Err(undecided(reason.unwrap_or(Unjudged::End))),
+        }
+    }
+
+    fn covers(&self, _: &Claims, _: &TargetInfo, _: Level) -> Option<Covers> {
+        Some(Covers::WritesAndReads)
+    }
+}
+
+/// The transactions, with an end also for those that the case leaves open: they are rolled back when everything was
+/// sent, and what waits for them then goes on.
+fn ended<'r>(run: &'r Run, transactions: &[Transaction<'r>]) -> Vec<Transaction<'r>> {
+    let last = run.events.iter().filter_map(|event| event.sent).max().unwrap_or_default();
+    let mut all = transactions.to_vec();
+    for open in all.iter_mut().filter(|transaction| transaction.ended == usize::MAX) {
+        let own = open.statements.iter().map(|statement| statement.end).max();
+        open.ended = own.unwrap_or_default().max(last);
+    }
+    all
+}
+
+fn undecided(reason: Unjudged) -> NoJudgement {
+    NoJudgement::Undecided(reason.to_string())
+}
+
+fn changes_tables(transaction: &Transaction<'_>) -> bool {
+    let is_ddl = |statement: &Performed<'_>| statement.kind == StatementKind::Ddl;
+    transaction.statements.iter().any(is_ddl)
+}

@@ -1,0 +1,185 @@
+//! What is known about the tables and statements of a run from their texts.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use anchorite_model::sql::{Dialect, StatementKind};
+use anchorite_model::{Outcome, Run};
+use anchorite_sql::Definition;
+use anchorite_sql::side_effects::{changes_only_rows, made_by};
+use anchorite_sql::tokens::{name, significant};
+
+use super::unjudged::Unjudged;
+use crate::evidence::evaluator::Evaluator;
+use crate::evidence::transactions::Performed;
+
+/// Functions whose values do not depend on rows alone.
+const UNSTEADY: [&str; 21] = [
+    "RAND",
+    "RANDOM",
+    "UUID",
+    "GEN_RANDOM_UUID",
+    "NOW",
+    "CURTIME",
+    "CURDATE",
+    "SYSDATE",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_TIME",
+    "CURRENT_DATE",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "CLOCK_TIMESTAMP",
+    "CONNECTION_ID",
+    "USER",
+    "CURRENT_USER",
+    "DATABASE",
+    "SCHEMA",
+    "VERSION",
+    "TXID_CURRENT",
+];
+
+/// What a statement is about.
+#[derive(Debug, Clone)]
+pub struct Traits {
+    /// The tables that it names.
+    pub tables: Vec<usize>,
+    /// Whether only rows decide what it does.
+    pub is_of_rows: bool,
+    /// Whether it returns some of its rows.
+    pub takes_some: bool,
+    /// Whether it leaves out what others have locked.
+    pub skips_locked: bool,
+    /// Whether there is a query inside.
+    pub has_subquery: bool,
+}
+
+/// A statement that waited, and for how long.
+struct Wait {
+    start: usize,
+    end: usize,
+    is_commit: bool,
+    tables: Vec<usize>,
+}
+
+/// What is known.
+pub struct Known<'r> {
+    run: &'r Run,
+    dialect: Dialect,
+    /// The primary key of each table.
+    pub keys: Vec<Vec<usize>>,
+    /// Whether rows of one table may refer to, or depend on, another one.
+    is_linked: bool,
+    waits: Vec<Wait>,
+    traits: RefCell<HashMap<String, Traits>>,
+}
+
+impl<'r> Known<'r> {
+    /// Reads the texts of a run; or says why it cannot be followed at all.
+    pub fn of(run: &'r Run, evaluator: &Evaluator<'r>) -> Result<Self, Unjudged> {
+        let dialect = run.target.product.dialect();
+        let mut ddl =
+            run.case.setup.iter().filter(|one| StatementKind::of(&one.sql) == StatementKind::Ddl);
+        let is_lasting = |sql: &str| made_by(sql, dialect).is_none();
+        if ddl.clone().any(|one| is_lasting(&one.sql)) {
+            return Err(Unjudged::SetUp);
+        }
+        let is_linked = ddl.any(|one| {
+            let definition = Definition::read(&one.sql, dialect);
+            definition.refers
+                || definition.acts
+                || (definition.table.is_none() && makes_more(&one.sql, dialect))
+        });
+        let keys = (0..run.final_state.len()).map(|table| evaluator.primary_key(table)).collect();
+        let mut known =
+            Self { run, dialect, keys, is_linked, waits: Vec::new(), traits: RefCell::default() };
+        known.waits = known.waits();
+        Ok(known)
+    }
+
+    fn waits(&self) -> Vec<Wait> {
+        let blocked =
+            self.run.events.iter().filter(|event| matches!(event.outcome, Outcome::Blocked { .. }));
+        let waits = blocked.filter_map(|event| {
+            let kind = StatementKind::of(&event.sql);
+            let answer =
+                self.run.events.iter().find(|other| other.n == event.n && other.is_answer());
+            let is_commit = matches!(kind, StatementKind::Commit { .. });
+            let tables = if kind.writes() || kind == StatementKind::Ddl {
+                self.traits(&event.sql).tables
+            } else {
+                Vec::new()
+            };
+            Some(Wait {
+                start: event.sent?,
+                end: answer.and_then(|answer| answer.answered).unwrap_or(usize::MAX),
+                is_commit,
+                tables,
+            })
+        });
+        waits.collect()
+    }
+
+    /// Whether somebody's COMMIT waited while a statement ran.
+    pub fn commit_under_way(&self, statement: &Performed<'_>) -> bool {
+        self.waits
+            .iter()
+            .any(|wait| wait.is_commit && wait.start < statement.end && wait.end > statement.start)
+    }
+
+    /// Whether somebody's write of these tables waited while a statement ran.
+    pub fn write_under_way(&self, statement: &Performed<'_>, tables: &[usize]) -> bool {
+        self.waits.iter().any(|wait| {
+            let meets = self.is_linked || wait.tables.iter().any(|table| tables.contains(table));
+            !wait.tables.is_empty()
+                && meets
+                && wait.start < statement.end
+                && wait.end > statement.start
+        })
+    }
+
+    /// What a statement is about.
+    pub fn traits(&self, sql: &str) -> Traits {
+        if let Some(known) = self.traits.borrow().get(sql) {
+            return known.clone();
+        }
+        let tokens = significant(sql, self.dialect);
+        let word = |word: &str| tokens.iter().any(|token| token.is_word(word));
+        let names: Vec<&str> = tokens.iter().filter_map(name).collect();
+        let tables = self.run.final_state.iter().enumerate();
+        let is_named = |table: &str| names.iter().any(|name| name.eq_ignore_ascii_case(table));
+        let is_unsteady = UNSTEADY.into_iter().any(word);
+        let selects = tokens.iter().filter(|token| token.is_word("SELECT")).count();
+        let is_select = tokens.first().is_some_and(|first| first.is_word("SELECT"));
+        let traits = Traits {
+            tables: tables.filter(|(_, (table, _))| is_named(table)).map(|(at, _)| at).collect(),
+            is_of_rows: changes_only_rows(sql, self.dialect) && !is_unsteady,
+            takes_some: word("LIMIT") || word("FETCH") || word("OVER"),
+            skips_locked: word("SKIP"),
+            has_subquery: selects > usize::from(is_select),
+        };
+        self.traits.borrow_mut().insert(sql.to_owned(), traits.clone());
+        traits
+    }
+
+    /// The tables that are filled when a statement is tried.
+    pub fn filled_for(&self, traits: &Traits) -> Vec<usize> {
+        if self.is_linked {
+            (0..self.run.final_state.len()).collect()
+        } else {
+            traits.tables.clone()
+        }
+    }
+
+    /// The tables that a write may change.
+    pub fn reach(&self, sql: &str) -> Vec<usize> {
+        self.filled_for(&self.traits(sql))
+    }
+}
+
+/// Whether a DDL statement makes something that acts by itself, or stands for something else.
+fn makes_more(sql: &str, dialect: Dialect) -> bool {
+    let tokens = significant(sql, dialect);
+    ["VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "RULE"]
+        .into_iter()
+        .any(|word| tokens.iter().any(|token| token.is_word(word)))
+}
