@@ -55,6 +55,8 @@ pub struct Failure {
     pub sight: Option<Sight>,
     /// How the answer differs from what that gives.
     pub difference: Option<AnswerDifference>,
+    /// Why, for a write that met others.
+    pub because: Option<String>,
 }
 
 /// What following has come to.
@@ -277,7 +279,8 @@ impl<'r> Following<'_, 'r> {
         }
         let Place { at, writer, statement } = place;
         let (sight, difference) = (Some(sight), Some(difference));
-        let failure = Failure { at, writer, statement, course, sight, difference };
+        let because = None;
+        let failure = Failure { at, writer, statement, course, sight, difference, because };
         Ok(Next::Nowhere(Box::new(failure)))
     }
 

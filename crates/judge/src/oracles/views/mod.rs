@@ -24,7 +24,7 @@ use anchorite_model::sql::StatementKind;
 use anchorite_model::{Covers, Judgement, Level, Run, TargetInfo, Verdict};
 
 use super::final_state::mechanism::together;
-use super::{Needs, Oracle, Unjudged as NoJudgement};
+use super::{Needs, Oracle, Sees, Unjudged as NoJudgement};
 use crate::evidence::Evidence;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::versions::State;
@@ -100,6 +100,21 @@ impl Oracle for Views {
             }
             (reason, _) => Err(undecided(reason.unwrap_or(Unjudged::End))),
         }
+    }
+
+    fn sees(&self) -> &'static [Sees] {
+        const READS: Sees = Sees {
+            sabotages: &[
+                "dirty-read",
+                "non-repeatable-read",
+                "phantom",
+                "stale-snapshot",
+                "own-write-invisible",
+                "row-missed",
+            ],
+            at: None,
+        };
+        &[READS]
     }
 
     fn covers(&self, _: &Claims, _: &TargetInfo, _: Level) -> Option<Covers> {

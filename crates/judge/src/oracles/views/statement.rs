@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use anchorite_model::sql::{Dialect, StatementKind};
+use anchorite_model::sql::{Dialect, StatementKind, Token};
 use anchorite_model::{Outcome, Run};
 use anchorite_sql::Definition;
 use anchorite_sql::side_effects::{changes_only_rows, made_by};
@@ -150,15 +150,30 @@ impl<'r> Known<'r> {
         let is_unsteady = UNSTEADY.into_iter().any(word);
         let selects = tokens.iter().filter(|token| token.is_word("SELECT")).count();
         let is_select = tokens.first().is_some_and(|first| first.is_word("SELECT"));
+        let tables: Vec<usize> =
+            tables.filter(|(_, (table, _))| is_named(table)).map(|(at, _)| at).collect();
+        let is_some = word("LIMIT") || word("FETCH") || word("OVER");
+        let is_ordered = selects <= usize::from(is_select) && self.is_by_key(&tokens, &tables);
         let traits = Traits {
-            tables: tables.filter(|(_, (table, _))| is_named(table)).map(|(at, _)| at).collect(),
+            tables,
             is_of_rows: changes_only_rows(sql, self.dialect) && !is_unsteady,
-            takes_some: word("LIMIT") || word("FETCH") || word("OVER"),
+            takes_some: is_some && !is_ordered,
             skips_locked: word("SKIP"),
             has_subquery: selects > usize::from(is_select),
         };
         self.traits.borrow_mut().insert(sql.to_owned(), traits.clone());
         traits
+    }
+
+    /// Whether rows are ordered by the whole primary key of the only table, so that there is one order.
+    fn is_by_key(&self, tokens: &[Token<'_>], tables: &[usize]) -> bool {
+        let &[table] = tables else { return false };
+        let by = tokens.iter().skip_while(|token| !token.is_word("ORDER"));
+        let names: Vec<&str> = by.filter_map(name).collect();
+        let columns = &self.run.final_state[table].1.columns;
+        let is_named =
+            |at: &usize| names.iter().any(|name| name.eq_ignore_ascii_case(&columns[*at]));
+        !self.keys[table].is_empty() && self.keys[table].iter().all(is_named)
     }
 
     /// The tables that are filled when a statement is tried.

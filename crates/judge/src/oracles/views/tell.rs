@@ -43,7 +43,9 @@ impl<'r> Following<'_, 'r> {
             || "failed when it was tried".to_owned(),
             |difference| difference.to_string(),
         );
-        let first = format!("{step}: {told}; that is what the only view that it may have gives");
+        let first = failure.because.clone().unwrap_or_else(|| {
+            format!("{step}: {told}; that is what the only view that it may have gives")
+        });
         let (name, more) = match failure.sight {
             Some(_) => self.diagnosis(failure, statement, evaluator, laboratory)?,
             None => (WRONG_WRITE, Vec::new()),

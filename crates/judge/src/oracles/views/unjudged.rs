@@ -55,8 +55,8 @@ pub enum Unjudged {
     /// Statements that one COMMIT released.
     #[error("too many statements were set free at once")]
     Together,
-    /// What final-state judges.
-    #[error("a write that met other transactions did what following its rows does not give")]
+    /// Versions that are not committed, and not all followed.
+    #[error("a write that met other transactions may have looked at what they have not committed")]
     MetOthers,
     /// The end.
     #[error("the tables end otherwise than by following each statement")]

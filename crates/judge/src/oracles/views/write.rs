@@ -4,7 +4,7 @@
 //! Where others have committed while it ran, or hold rows, it is taken apart row by row, as the mechanism of the
 //! final-state oracle does.
 
-use anchorite_claims::WriteView;
+use anchorite_claims::{Deviation, WriteView};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Outcome, RunError};
 
@@ -135,7 +135,8 @@ impl<'r> Following<'_, 'r> {
                 return Ok(Next::Unjudged(Unjudged::SomeRows));
             }
             let Place { at, writer, statement } = place;
-            let failure = Failure { at, writer, statement, course, sight: None, difference };
+            let failure =
+                Failure { at, writer, statement, course, sight: None, difference, because: None };
             return Ok(Next::Nowhere(Box::new(failure)));
         }
         let after: Contents =
@@ -144,6 +145,12 @@ impl<'r> Following<'_, 'r> {
         let changed = changes(&course.world, view, &after, self.run.final_state.len(), may_update);
         course.world.apply(&changed, place.writer, write.end);
         Ok(Next::Courses(vec![course]))
+    }
+
+    /// Whether writes of the level may look at versions that are not committed, which are not all followed.
+    fn sees_uncommitted(&self) -> bool {
+        let mut excused = self.documented.exceptions.iter().flat_map(|exception| &exception.rows);
+        excused.any(|row| matches!(row, Deviation::Uncommitted | Deviation::Held))
     }
 
     /// Follows a write by the versions that it may have met.
@@ -173,7 +180,14 @@ impl<'r> Following<'_, 'r> {
             if let Some(reason) = branches.other {
                 return Ok(Next::Unjudged(reason.into()));
             }
-            return Ok(Next::Unjudged(Unjudged::MetOthers));
+            if self.sees_uncommitted() {
+                return Ok(Next::Unjudged(Unjudged::MetOthers));
+            }
+            let because = Some(branches.failure(write));
+            let Place { at, writer, statement } = place;
+            let (sight, difference) = (None, None);
+            let failure = Failure { at, writer, statement, course, sight, difference, because };
+            return Ok(Next::Nowhere(Box::new(failure)));
         }
         for (state, _) in branches.next {
             next.push(Course { world: World { state }, ..course.clone() });
