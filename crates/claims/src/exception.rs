@@ -6,6 +6,7 @@
 //! name = "semi-consistent-read"
 //! statements = ["update"]         # optional; left out: every write
 //! rows = ["locked"]               # what it is about: some words of `Deviation`
+//! scan = true                     # optional: only where the table is scanned, and not with a unique condition
 //! since = "11.6"                  # optional: the first version that does so; before = first version no more
 //! without = "some_setting=ON"     # optional: as for anomalies; or: with
 //! quote = "If a row is already locked, …"   # the page's own words, at most 40
@@ -48,6 +49,8 @@ pub struct Exception {
     pub statements: Vec<WriteWord>,
     /// What it is about.
     pub rows: Vec<Deviation>,
+    /// Whether it is only about statements that scan their table, and not about unique conditions.
+    pub scan: bool,
     /// Where it holds.
     pub bounds: Bounds,
     /// The words of the vendor's manual; `None` if the manual does not say it.
@@ -77,6 +80,8 @@ pub(crate) struct ExceptionText {
     #[serde(default)]
     statements: Vec<Spanned<String>>,
     rows: Vec<Spanned<String>>,
+    #[serde(default)]
+    scan: bool,
     since: Option<Spanned<String>>,
     before: Option<Spanned<String>>,
     with: Option<String>,
@@ -106,6 +111,7 @@ impl Source<'_> {
                 .map(|word| self.one_of(word, &words))
                 .collect::<Result<_, _>>()?,
             rows: text.rows.iter().map(|row| self.one_of(row, &rows)).collect::<Result<_, _>>()?,
+            scan: text.scan,
             bounds: self.bounds(&bounds, text.name.span())?,
             quote: self.quote(text)?,
             url: self.url(&text.url)?,

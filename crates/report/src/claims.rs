@@ -156,10 +156,15 @@ fn read_told(read: &ReadClaim) -> String {
     format!("{kind} reads{variants}: {sees}{taken}{}", told(&read.bounds))
 }
 
-/// `exception semi-consistent-read (update), before 11.6.2`, `undocumented: dirty-look (update)`.
+/// `exception semi-consistent-read (update by a scan), before 11.6.2`, `undocumented: dirty-look (update)`.
 fn exception_told(exception: &Exception) -> String {
     let statements = words_of(exception).join(", ");
-    let statements = if statements.is_empty() { String::new() } else { format!(" ({statements})") };
+    let statements = match (statements.as_str(), exception.scan) {
+        ("", false) => String::new(),
+        ("", true) => " (by a scan)".to_owned(),
+        (words, false) => format!(" ({words})"),
+        (words, true) => format!(" ({words} by a scan)"),
+    };
     let kind = if exception.is_documented() { "exception" } else { "undocumented:" };
     format!("{kind} {}{statements}{}", exception.name, told(&exception.bounds))
 }
@@ -332,6 +337,7 @@ fn level_json(sheet: &Sheet<'_>, level: &LevelClaims) -> Value {
             "rank": exception.rank().map(Rank::name),
             "statements": words_of(exception),
             "rows": exception.rows.iter().map(|row| row.name()).collect::<Vec<_>>(),
+            "scan": exception.scan,
             "since": written(&exception.bounds.since),
             "before": written(&exception.bounds.before),
             "setting": setting(&exception.bounds),

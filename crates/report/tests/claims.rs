@@ -45,10 +45,10 @@ fn words_dates_bounds_and_ranks_are_shown() {
     let sheets = [sheet("mariadb", "", vec![Level::ReadUncommitted, Level::ReadCommitted])];
     let (told, pasted) = (text(&sheets, &OPTIONS).replace("\n    ", " "), markdown(&sheets));
     for part in [
-        "exception semi-consistent-read (update), before 11.6.2, without innodb_snapshot_isolation=ON.",
+        "exception semi-consistent-read (update by a scan), before 11.6.2, without innodb_snapshot_isolation=ON.",
         "undocumented: dirty-look (update), since 11.6.2, with innodb_snapshot_isolation=ON.",
         "“an UPDATE statement skips a row that another transaction has locked",
-        "WHERE condition.” (copied 2026-09)",
+        "search condition.” (copied 2026-09)",
     ] {
         for form in [&told, &pasted] {
             assert!(form.replace('\\', "").contains(part), "{part} in {form}");

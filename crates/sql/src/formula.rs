@@ -141,6 +141,14 @@ impl Formula {
     }
 }
 
+/// The integer that a constant expression gives.
+pub fn integer(expr: &Expr) -> Option<i64> {
+    match Formula::of(expr).value(NOWHERE)? {
+        Value::Int(number) => i64::try_from(number).ok(),
+        _ => None,
+    }
+}
+
 fn column(name: &str, scope: Scope<'_>) -> Option<Value> {
     let place = scope.columns.iter().position(|column| column.eq_ignore_ascii_case(name))?;
     scope.row.get(place).cloned()

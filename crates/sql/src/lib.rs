@@ -26,6 +26,7 @@ mod parsed_statement;
 mod row_statement;
 pub mod rows_by_key;
 pub mod schema;
+pub mod search;
 pub mod side_effects;
 pub mod syntax;
 pub mod tokens;

@@ -7,11 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use anchorite_model::Value;
 use anchorite_model::sql::Dialect;
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, Insert, SetExpr, Statement};
 
-use crate::formula::{Formula, NOWHERE};
+use crate::formula::integer;
 use crate::parsed_statement::ParsedStatement;
 use crate::schema::Table;
 use crate::syntax::{column_name, columns_in, conjuncts, last_name, values_of};
@@ -95,14 +94,6 @@ fn inserted(tree: &Statement, insert: &Insert, table: &Table, key: &str) -> Opti
     let columns = if named.is_empty() { &table.columns } else { &named };
     let at = columns.iter().position(|column| column == key)?;
     values_of(tree)?.rows.iter().map(|row| integer(row.get(at)?)).collect()
-}
-
-fn integer(expr: &Expr) -> Option<i64> {
-    let formula = Formula::of(expr);
-    match formula.is_constant().then(|| formula.value(NOWHERE))?? {
-        Value::Int(number) => i64::try_from(number).ok(),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

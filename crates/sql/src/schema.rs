@@ -21,6 +21,8 @@ pub struct Table {
     pub primary: Vec<String>,
     /// Columns of unique constraints and indexes.
     pub unique: Vec<String>,
+    /// The columns of each of these, where they are whole columns.
+    pub unique_keys: Vec<Vec<String>>,
     /// Columns of other indexes.
     pub indexed: Vec<String>,
     /// Columns of foreign keys, on either side.
@@ -29,6 +31,14 @@ pub struct Table {
     pub generated: Vec<String>,
     /// Whether changes to its rows affect rows that refer to them: CASCADE, SET NULL, SET DEFAULT.
     pub passes_on: bool,
+}
+
+impl Table {
+    fn add_unique(&mut self, columns: &[IndexColumn]) {
+        self.unique.extend(names(columns));
+        let whole = columns.iter().map(|column| column_name(&column.column.expr));
+        self.unique_keys.extend(whole.collect::<Option<Vec<String>>>());
+    }
 }
 
 /// The tables that a set-up creates, as far as it could be parsed.
@@ -41,9 +51,11 @@ pub fn tables(setup: &[ParsedStatement]) -> Vec<Table> {
             Statement::CreateIndex(index) => {
                 let name = last_name(&index.table_name);
                 if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
-                    let columns = names(&index.columns);
-                    if index.unique { &mut table.unique } else { &mut table.indexed }
-                        .extend(columns);
+                    if index.unique {
+                        table.add_unique(&index.columns);
+                    } else {
+                        table.indexed.extend(names(&index.columns));
+                    }
                 }
             }
             _ => {}
@@ -68,7 +80,10 @@ fn table(create: &CreateTable) -> Table {
         for option in &column.options {
             match &option.option {
                 ColumnOption::PrimaryKey(_) => table.primary.push(name.clone()),
-                ColumnOption::Unique(_) => table.unique.push(name.clone()),
+                ColumnOption::Unique(_) => {
+                    table.unique.push(name.clone());
+                    table.unique_keys.push(vec![name.clone()]);
+                }
                 ColumnOption::ForeignKey(_) => table.foreign.push(name.clone()),
                 ColumnOption::Generated { .. } => table.generated.push(name.clone()),
                 _ => {}
@@ -82,7 +97,7 @@ fn table(create: &CreateTable) -> Table {
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::PrimaryKey(key) => table.primary.extend(names(&key.columns)),
-            TableConstraint::Unique(key) => table.unique.extend(names(&key.columns)),
+            TableConstraint::Unique(key) => table.add_unique(&key.columns),
             TableConstraint::Index(index) => table.indexed.extend(names(&index.columns)),
             TableConstraint::ForeignKey(key) => {
                 table.foreign.extend(key.columns.iter().map(|column| column.value.to_lowercase()));

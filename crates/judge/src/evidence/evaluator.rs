@@ -8,8 +8,9 @@ use anchorite_model::sql::{StatementKind, literal};
 use anchorite_model::{
     Answer, Case, Event, Outcome, Rows, Run, RunError, SessionIndex, Statement, Step, Value,
 };
+use anchorite_sql::search::{Search, search};
 use anchorite_sql::tokens::significant;
-use anchorite_sql::{Definition, ParsedStatement, schema};
+use anchorite_sql::{Definition, ParsedStatement, schema, write_shape};
 
 use crate::laboratory::Laboratory;
 
@@ -136,6 +137,17 @@ impl<'r> Evaluator<'r> {
         };
         let acting = self.definitions.iter().filter(|definition| definition.acts);
         acting.filter(is_referred).count() > 0
+    }
+
+    /// How a simple write looks for its rows.
+    pub fn search(&self, sql: &str) -> Search {
+        let dialect = self.run.target.product.dialect();
+        let shape = write_shape(sql, dialect);
+        let is_it = |table: &&schema::Table| {
+            shape.as_ref().is_some_and(|shape| shape.table.eq_ignore_ascii_case(&table.name))
+        };
+        let table = self.schema.iter().find(is_it);
+        table.map_or(Search::Unknown, |table| search(sql, dialect, table))
     }
 
     /// The columns of a table's primary key; none if there is none, or it is not known.

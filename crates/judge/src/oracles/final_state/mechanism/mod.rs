@@ -53,6 +53,7 @@ use inner;
 use anchorite_claims::{Deviation, DocumentedWrites, Exception};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Rows, Run, RunError};
+use anchorite_sql::search::Search;
 
 use crate::evidence::Evidence;
 use crate::evidence::evaluator::Evaluator;
@@ -135,7 +136,8 @@ impl<'r, 'c> Followed<'_, 'r, 'c> {
                 Err(reason) => unfollowed = Some(reason),
             }
         }
-        Ok(match (conclude(self.run, &courses, self.documented), unfollowed) {
+        let ending = Ending { run: self.run, documented: self.documented, evaluator };
+        Ok(match (ending.conclude(&courses), unfollowed) {
             (documented @ Explanation::Documented { .. }, _) => documented,
             (_, Some(reason)) => Explanation::CannotTell(reason),
             (explanation, None) => explanation,
@@ -143,57 +145,87 @@ impl<'r, 'c> Followed<'_, 'r, 'c> {
     }
 }
 
-fn conclude<'c>(
-    run: &Run,
-    courses: &[Course],
-    documented: &DocumentedWrites<'c>,
-) -> Explanation<'c> {
-    let arrived = courses.iter().filter(|course| course.failure.is_none());
-    let is_certain = |course: &&Course| course.deviations.iter().all(|left| left.is_certain);
-    let excused = arrived.clone().filter(is_certain);
-    let excused = excused.filter_map(|course| excuse(run, course, documented));
-    if let Some((exception, because)) = excused.min_by_key(|(found, _)| !found.is_documented()) {
-        return Explanation::Documented { exception, because };
-    }
-    if arrived.clone().any(|course| excuse(run, course, documented).is_some()) {
-        return Explanation::CannotTell(Unfollowed::ScanOrder);
-    }
-    if let Some(reason) = courses.iter().find_map(|course| course.unfollowed) {
-        return Explanation::CannotTell(reason);
-    }
-    if let Some(course) = arrived.clone().next() {
-        return Explanation::Impossible(
-            course.deviations.iter().map(|deviation| deviation.sentence(run)).collect(),
-        );
-    }
-    let because = courses.iter().filter_map(|course| course.failure.clone()).take(1).collect();
-    Explanation::Impossible(because)
+/// What the courses of a run are compared with.
+struct Ending<'e, 'r, 'c> {
+    run: &'r Run,
+    documented: &'e DocumentedWrites<'c>,
+    evaluator: &'e Evaluator<'r>,
 }
 
-/// The exception for every deviation of a course; if there are no deviations, the cause is that another transaction
-/// committed between two statements, which no serial order gives.
-fn excuse<'c>(
-    run: &Run,
-    course: &Course,
-    documented: &DocumentedWrites<'c>,
-) -> Option<(&'c Exception, Vec<String>)> {
-    if course.deviations.is_empty() {
-        let between = documented.exceptions.iter().copied();
-        let between = between.filter(|exception| exception.rows.contains(&Deviation::Between));
-        let exception = between.min_by_key(|exception| !exception.is_documented())?;
-        let because = "each statement by itself did what it should, but a transaction committed between two \
-             statements of another one";
-        return Some((exception, vec![because.to_owned(), exception_sentence(exception)]));
+/// What explains a course.
+struct Excuse<'c> {
+    /// The decisive exception: of several, one that no page documents.
+    exception: &'c Exception,
+    because: Vec<String>,
+    /// Why it may not explain it, after all.
+    doubt: Option<Unfollowed>,
+}
+
+impl<'c> Ending<'_, '_, 'c> {
+    fn conclude(&self, courses: &[Course]) -> Explanation<'c> {
+        let arrived = courses.iter().filter(|course| course.failure.is_none());
+        let excuses: Vec<Excuse<'c>> =
+            arrived.clone().filter_map(|course| self.excuse(course)).collect();
+        let doubt = excuses.iter().find_map(|excuse| excuse.doubt);
+        let certain = excuses.into_iter().filter(|excuse| excuse.doubt.is_none());
+        if let Some(Excuse { exception, because, .. }) =
+            certain.min_by_key(|excuse| !excuse.exception.is_documented())
+        {
+            return Explanation::Documented { exception, because };
+        }
+        let unfollowed = || courses.iter().find_map(|course| course.unfollowed);
+        if let Some(reason) = doubt.or_else(unfollowed) {
+            return Explanation::CannotTell(reason);
+        }
+        let sentences = |course: &Course| {
+            course.deviations.iter().map(|deviation| deviation.sentence(self.run)).collect()
+        };
+        if let Some(course) = arrived.clone().next() {
+            return Explanation::Impossible(sentences(course));
+        }
+        let because = courses.iter().filter_map(|course| course.failure.clone()).take(1).collect();
+        Explanation::Impossible(because)
     }
-    let mut exceptions = Vec::new();
-    for deviation in &course.deviations {
-        exceptions.push(documented.excuse(deviation.word, deviation.kind)?);
+
+    /// The exception for every deviation of a course; if there are no deviations, the cause is that another transaction
+    /// committed between two statements, which no serial order gives.
+    fn excuse(&self, course: &Course) -> Option<Excuse<'c>> {
+        if course.deviations.is_empty() {
+            let between = self.documented.exceptions.iter().copied();
+            let between = between.filter(|exception| exception.rows.contains(&Deviation::Between));
+            let exception = between.min_by_key(|exception| !exception.is_documented())?;
+            let because = "each statement by itself did what it should, but a transaction committed between two \
+                 statements of another one";
+            let because = vec![because.to_owned(), exception_sentence(exception)];
+            return Some(Excuse { exception, because, doubt: None });
+        }
+        let mut exceptions = Vec::new();
+        let mut doubt = None;
+        for deviation in &course.deviations {
+            let (exception, of_path) = self.excuse_of(deviation)?;
+            exceptions.push(exception);
+            doubt = doubt.or(of_path).or((!deviation.is_certain).then_some(Unfollowed::ScanOrder));
+        }
+        let mut because: Vec<String> =
+            course.deviations.iter().map(|deviation| deviation.sentence(self.run)).collect();
+        let exception = exceptions.into_iter().min_by_key(|exception| exception.is_documented())?;
+        because.push(exception_sentence(exception));
+        Some(Excuse { exception, because, doubt })
     }
-    let mut because: Vec<String> =
-        course.deviations.iter().map(|deviation| deviation.sentence(run)).collect();
-    let decisive = exceptions.into_iter().min_by_key(|exception| exception.is_documented())?;
-    because.push(exception_sentence(decisive));
-    Some((decisive, because))
+
+    /// The exception for one deviation, and whether it is in doubt because of the path to the row.
+    fn excuse_of(
+        &self,
+        deviation: &simulate::LeftAlone,
+    ) -> Option<(&'c Exception, Option<Unfollowed>)> {
+        let exception = self.documented.excuse(deviation.word, deviation.kind)?;
+        let sql = &self.run.case.steps[deviation.n - 1].statement.sql;
+        match self.evaluator.search(sql) {
+            Search::Unique if exception.scan => None,
+            Search::Unknown if exception.scan => Some((exception, Some(Unfollowed::Search))),
+            _ => Some((exception, None)),
+        }
+    }
 }
 
 /// What the vendor says, and where; or that it does not.

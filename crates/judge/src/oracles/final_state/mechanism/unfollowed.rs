@@ -64,6 +64,9 @@ pub enum Unfollowed {
     /// The access path.
     #[error("in which order a scan that waited came to its rows is not known")]
     ScanOrder,
+    /// The access path, where only a scan is excused.
+    #[error("whether an UPDATE that skipped a row scanned its table is not known")]
+    Search,
     /// The database does not tell what a statement does.
     #[error("a write cannot be tried on given rows")]
     Untried,
