@@ -49,6 +49,9 @@ pub fn causes(
         Verdict::Violation { anomaly, .. } => anomaly.as_str(),
         _ => return Ok(Vec::new()),
     };
+    if !judgement.causes.is_empty() {
+        return Ok(judgement.causes.clone());
+    }
     let details = Details::of(evidence.run);
     let oracle = oracles::named(&judgement.oracle);
     if let Some(deed) = oracle.ok().and_then(|oracle| oracle.deed_of(anomaly)) {

@@ -7,16 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anchorite_claims::{Claims, DocumentedWrites, ReadClaim, ReadKind, ReadView, SnapshotTaken};
+use anchorite_claims::{Claims, DocumentedWrites, ReadClaim, ReadKind, SnapshotTaken};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Outcome, Run, RunError};
+use anchorite_model::{Run, RunError};
 
-use super::sight::{Reading, Sight, snapshot_moments};
-use super::statement::{Known, Traits};
+use super::half_done::HalfDone;
+use super::sight::{Sight, snapshot_moments};
+use super::statement::Known;
 use super::unjudged::Unjudged;
 use crate::evidence::actions::{Action, actions};
-use crate::evidence::difference::{AnswerDifference, answers};
-use crate::evidence::ends::last_event;
+use crate::evidence::difference::AnswerDifference;
 use crate::evidence::evaluator::{Evaluator, Question};
 use crate::evidence::level_of_session;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
@@ -218,143 +218,6 @@ impl<'r> Following<'_, 'r> {
         self.claims.read_of_session(&self.run.target, level, read_back, kind)
     }
 
-    /// The courses in which a read sees what it returned.
-    fn read(
-        &self,
-        course: Course,
-        place: Place,
-        read: &Performed<'r>,
-        evaluator: &mut Evaluator<'r>,
-        laboratory: &mut Laboratory<'_>,
-    ) -> Result<Next, RunError> {
-        if read.reply.is_err() {
-            return Ok(Next::Courses(vec![course]));
-        }
-        let traits = self.known.traits(read.sql);
-        let sights = match self.sights(&course, place, read, &traits) {
-            Ok(sights) => sights,
-            Err(reason) => return Ok(Next::Unjudged(reason)),
-        };
-        let session = self.transactions[place.writer].session;
-        let question =
-            |sight: &Sight| Question { session, sql: read.sql, contents: sight.contents.clone() };
-        evaluator.find_out_all(&sights.iter().map(question).collect::<Vec<_>>(), laboratory)?;
-        let Some(observed) = last_event(self.run, read.n) else {
-            return Ok(Next::Courses(vec![course]));
-        };
-        let (mut next, mut first, mut is_filled) = (Vec::new(), None, true);
-        for sight in sights {
-            let tried = evaluator.tried(session, read.sql, &sight.contents, laboratory)?;
-            let Some((outcome, _)) = tried.filter(|(outcome, _)| matches!(outcome, Outcome::Ok(_)))
-            else {
-                is_filled = false;
-                continue;
-            };
-            match answers(read.sql, &observed.outcome, &outcome) {
-                None => {
-                    let mut course = course.clone();
-                    if let Some(moment) = sight.snapshot {
-                        course.snapshots.insert(place.writer, moment);
-                    }
-                    // A read that need not look at rows may leave the snapshot to the next one.
-                    let is_first = sight.snapshot.is_some() && self.takes_at_read(place.writer);
-                    if is_first && !self.has_looked(read, &traits, evaluator, laboratory)? {
-                        let mut blind = course.clone();
-                        blind.snapshots.remove(&place.writer);
-                        next.push(blind);
-                    }
-                    next.push(course);
-                }
-                Some(difference) => drop(first.get_or_insert((sight, difference))),
-            }
-        }
-        if !next.is_empty() {
-            return Ok(Next::Courses(next));
-        }
-        let Some((sight, difference)) = first.filter(|_| is_filled) else {
-            return Ok(Next::Unjudged(Unjudged::Filling));
-        };
-        if traits.takes_some {
-            return Ok(Next::Unjudged(Unjudged::SomeRows));
-        }
-        let Place { at, writer, statement } = place;
-        let (sight, difference) = (Some(sight), Some(difference));
-        let because = None;
-        let failure = Failure { at, writer, statement, course, sight, difference, because };
-        Ok(Next::Nowhere(Box::new(failure)))
-    }
-
-    /// Whether the snapshot is that of the first plain read.
-    fn takes_at_read(&self, writer: Writer) -> bool {
-        let claim = self.claim(writer, ReadKind::Plain);
-        claim.is_some_and(|claim| claim.taken == Some(SnapshotTaken::FirstRead))
-    }
-
-    /// Whether a read cannot have given its answer without looking at any row, so that it has taken a snapshot.
-    fn has_looked(
-        &self,
-        read: &Performed<'r>,
-        traits: &Traits,
-        evaluator: &mut Evaluator<'r>,
-        laboratory: &mut Laboratory<'_>,
-    ) -> Result<bool, RunError> {
-        let Some(observed) = last_event(self.run, read.n) else { return Ok(true) };
-        if traits.tables.is_empty() {
-            return Ok(false);
-        }
-        let is_empty = matches!(&observed.outcome, Outcome::Ok(answer) | Outcome::Resumed(answer)
-            if answer.results.iter().all(|rows| rows.rows.is_empty()));
-        if is_empty {
-            return Ok(false);
-        }
-        let none = BTreeMap::new();
-        let session = observed.session;
-        let tried = evaluator.tried(session, read.sql, &none, laboratory)?;
-        Ok(tried
-            .is_none_or(|(outcome, _)| answers(read.sql, &observed.outcome, &outcome).is_some()))
-    }
-
-    fn sights(
-        &self,
-        course: &Course,
-        place: Place,
-        read: &Performed<'r>,
-        traits: &Traits,
-    ) -> Result<Vec<Sight>, Unjudged> {
-        if !traits.is_of_rows {
-            return Err(Unjudged::NotOnlyRows);
-        }
-        if traits.tables.iter().any(|table| course.unknown.contains(table)) {
-            return Err(Unjudged::UnknownTable);
-        }
-        if self.known.commit_under_way(read) {
-            return Err(Unjudged::CommitUnderWay);
-        }
-        let is_locking = read.kind == StatementKind::Select { locking: true };
-        if is_locking && traits.skips_locked {
-            return Err(Unjudged::SkipsLocked);
-        }
-        if is_locking && traits.has_subquery {
-            return Err(Unjudged::Nested);
-        }
-        let kind = if is_locking { ReadKind::Locking } else { ReadKind::Plain };
-        let claim = self.claim(place.writer, kind).ok_or(Unjudged::NoClaim)?;
-        if self.known.write_under_way(read, &traits.tables) && claim.sees == ReadView::Uncommitted {
-            return Err(Unjudged::UnderWay);
-        }
-        let reading = Reading {
-            course,
-            claim,
-            writes: self.documented.claims.sees,
-            transactions: self.transactions,
-            writer: place.writer,
-            statement: read,
-            tables: &self.known.filled_for(traits),
-            keys: &self.known.keys,
-        };
-        reading.sights()
-    }
-
     /// Asks what will be asked on the most likely course, so that all reads are found out at once.
     fn look_ahead(
         &self,
@@ -371,7 +234,9 @@ impl<'r> Following<'_, 'r> {
                 if matches!(read.kind, StatementKind::Select { .. }) {
                     let traits = self.known.traits(read.sql);
                     let session = self.transactions[writer].session;
-                    let sights = self.sights(&course, place, read, &traits).unwrap_or_default();
+                    let sights = self
+                        .sights(&course, place, read, &traits, &HalfDone::new())
+                        .unwrap_or_default();
                     if let Some(moment) = sights.first().and_then(|sight| sight.snapshot) {
                         course.snapshots.insert(writer, moment);
                     }
@@ -431,13 +296,4 @@ pub struct Place {
     pub writer: Writer,
     /// Its place in the transaction.
     pub statement: usize,
-}
-
-/// The kind of a read.
-pub fn kind_of(statement: &Performed<'_>) -> Option<ReadKind> {
-    match statement.kind {
-        StatementKind::Select { locking: true } => Some(ReadKind::Locking),
-        StatementKind::Select { locking: false } => Some(ReadKind::Plain),
-        _ => None,
-    }
 }

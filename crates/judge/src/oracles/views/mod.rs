@@ -13,6 +13,8 @@
 //! enough.
 
 mod course;
+mod half_done;
+mod read;
 mod sight;
 mod statement;
 mod tell;

@@ -12,6 +12,7 @@ use anchorite_model::sql::Dialect;
 use anchorite_sql::tokens::significant;
 
 use super::course::Course;
+use super::half_done::HalfDone;
 use super::unjudged::Unjudged;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::transactions::{Performed, Transaction};
@@ -47,6 +48,8 @@ pub struct Reading<'s, 'r> {
     pub tables: &'s [usize],
     /// The primary key of each table.
     pub keys: &'s [Vec<usize>],
+    /// What waiting writes may have done.
+    pub half_done: &'s HalfDone,
 }
 
 impl<'r> Reading<'_, 'r> {
@@ -59,7 +62,7 @@ impl<'r> Reading<'_, 'r> {
         let Performed { start, end, waited, .. } = *self.statement;
         let at = |moment: usize| self.at(moment, None);
         let mut sights = match self.claim.sees {
-            ReadView::Uncommitted => vec![self.uncommitted()],
+            ReadView::Uncommitted => self.uncommitted()?,
             ReadView::StatementSnapshot | ReadView::Retried => {
                 self.moments(start, end).into_iter().map(at).collect()
             }
@@ -98,10 +101,31 @@ impl<'r> Reading<'_, 'r> {
         Sight { contents, snapshot, moment: Some(moment), is_exact: true }
     }
 
-    fn uncommitted(&self) -> Sight {
-        let last = |row: &Row| row.versions.last().and_then(|version| version.values.clone());
-        let contents = self.contents(|row| last(row).into_iter().collect());
-        Sight { contents, snapshot: None, moment: None, is_exact: true }
+    /// The latest versions; a row that a waiting write changes may be changed already.
+    fn uncommitted(&self) -> Result<Vec<Sight>, Unjudged> {
+        let blank =
+            Sight { contents: Contents::new(), snapshot: None, moment: None, is_exact: true };
+        let mut sights = vec![blank];
+        let rows = self.course.world.state.rows.iter().enumerate();
+        for (at, row) in rows.filter(|(_, row)| self.tables.contains(&row.table)) {
+            let last = row.versions.last().and_then(|version| version.values.clone());
+            let mut choices = vec![last];
+            choices.extend(self.half_done.get(&at).cloned().unwrap_or_default());
+            choices.dedup();
+            if sights.len() * choices.len() > MOST_VIEWS {
+                return Err(Unjudged::UnderWay);
+            }
+            let extend = |known: &Sight| {
+                let with = |values: &Option<Vec<Value>>| {
+                    let mut sight = known.clone();
+                    sight.contents.entry(row.table).or_default().extend(values.clone());
+                    sight
+                };
+                choices.iter().map(with).collect::<Vec<Sight>>()
+            };
+            sights = sights.iter().flat_map(extend).collect();
+        }
+        Ok(sights)
     }
 
     /// The rows of the tables that matter, each in the versions that `pick` gives.

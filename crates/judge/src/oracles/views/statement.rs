@@ -55,6 +55,7 @@ pub struct Traits {
 
 /// A statement that waited, and for how long.
 struct Wait {
+    n: usize,
     start: usize,
     end: usize,
     is_commit: bool,
@@ -110,6 +111,7 @@ impl<'r> Known<'r> {
                 Vec::new()
             };
             Some(Wait {
+                n: event.n,
                 start: event.sent?,
                 end: answer.and_then(|answer| answer.answered).unwrap_or(usize::MAX),
                 is_commit,
@@ -126,15 +128,14 @@ impl<'r> Known<'r> {
             .any(|wait| wait.is_commit && wait.start < statement.end && wait.end > statement.start)
     }
 
-    /// Whether somebody's write of these tables waited while a statement ran.
-    pub fn write_under_way(&self, statement: &Performed<'_>, tables: &[usize]) -> bool {
-        self.waits.iter().any(|wait| {
-            let meets = self.is_linked || wait.tables.iter().any(|table| tables.contains(table));
-            !wait.tables.is_empty()
-                && meets
-                && wait.start < statement.end
-                && wait.end > statement.start
-        })
+    /// The numbers of others' writes of these tables that waited while a statement ran.
+    pub fn writes_under_way(&self, statement: &Performed<'_>, tables: &[usize]) -> Vec<usize> {
+        let meets =
+            |wait: &&Wait| self.is_linked || wait.tables.iter().any(|table| tables.contains(table));
+        let overlaps = |wait: &&Wait| wait.start < statement.end && wait.end > statement.start;
+        let writes = self.waits.iter().filter(|wait| !wait.tables.is_empty());
+        let found = writes.filter(meets).filter(overlaps).map(|wait| wait.n);
+        found.filter(|n| *n != statement.n).collect()
     }
 
     /// What a statement is about.

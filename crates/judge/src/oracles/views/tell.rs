@@ -1,9 +1,10 @@
 //! What is wrong with a statement, in words: what it saw, what it should have seen, and which other view gives what it
 //! returned.
 
-use anchorite_model::{Expected, Judgement, RunError, Verdict};
+use anchorite_model::{Cause, Deed, Doer, Expected, Judgement, RunError, Verdict};
 
 use super::course::{Failure, Following};
+use super::read::kind_of;
 use crate::evidence::difference::{AnswerDifference, answers};
 use crate::evidence::ends::last_event;
 use crate::evidence::evaluator::{Contents, Evaluator};
@@ -21,6 +22,8 @@ pub const STALE: &str = "stale read";
 pub const LATER: &str = "non-repeatable read";
 /// A read did not see what its own transaction had written.
 pub const OWN: &str = "own write not seen";
+/// A read did not return a row that every view of it has.
+pub const MISSED: &str = "row missed";
 /// A read returned what no state gives.
 pub const WRONG_ROWS: &str = "wrong rows";
 /// A write did what no view gives.
@@ -59,13 +62,36 @@ impl<'r> Following<'_, 'r> {
         });
         let mut judgement = Judgement::new(oracle, Verdict::broken(name, because));
         judgement.expected = expected.into_iter().collect();
+        judgement.causes = self.cause(name, failure).into_iter().collect();
         Ok(judgement)
+    }
+
+    /// What went wrong, where a view says it; for writes the run is followed once more.
+    fn cause(&self, name: &str, failure: &Failure) -> Option<Cause> {
+        let deed = match name {
+            DIRTY => Deed::UncommittedVersionUsed,
+            STALE => Deed::StaleVersionUsed,
+            LATER => Deed::LaterVersionUsed,
+            OWN => Deed::OwnWriteUnseen,
+            MISSED => Deed::RowMissed,
+            _ => return None,
+        };
+        let transaction = &self.transactions[failure.writer];
+        let statement = &transaction.statements[failure.statement];
+        let word = statement.sql.split_whitespace().next().unwrap_or_default();
+        let doer = Doer {
+            n: statement.n,
+            transaction: transaction.name.clone(),
+            kind: word.to_uppercase(),
+            path: None,
+        };
+        Some(Cause { statement: Some(doer), ..Cause::of(deed) })
     }
 
     /// What the vendor promises about the read.
     fn promise(&self, failure: &Failure) -> Option<String> {
         let statement = &self.transactions[failure.writer].statements[failure.statement];
-        let claim = self.claim(failure.writer, super::course::kind_of(statement)?)?;
+        let claim = self.claim(failure.writer, kind_of(statement)?)?;
         let quote = &claim.quote.words;
         Some(format!("promised: {} \u{201c}{quote}\u{201d} ({})", claim.says, claim.url))
     }
@@ -150,7 +176,7 @@ impl<'r> Following<'_, 'r> {
             let values = row.versions.last().and_then(|version| version.values.as_ref());
             let told =
                 values.map_or_else(String::new, |values| format!("{} is missing", tuple(values)));
-            found.push((WRONG_ROWS, told, other));
+            found.push((MISSED, told, other));
         }
         found
     }

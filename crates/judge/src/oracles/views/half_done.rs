@@ -1,0 +1,67 @@
+//! What a write has done to rows while it still waits: where a read sees uncommitted versions, it may see some of it.
+//!
+//! Idea: an UPDATE or DELETE of one table comes to its rows one by one, so that each row that it changes may be changed
+//! already or not. What it does to a row is asked of the database, on a table with just that row.
+//!
+//! Blind spot: an INSERT that waits, queries inside, several tables.
+
+use std::collections::BTreeMap;
+
+use anchorite_model::sql::StatementKind;
+use anchorite_model::{RunError, Value};
+use anchorite_sql::write_shape;
+
+use super::course::{Course, Following};
+use crate::evidence::evaluator::{Contents, Evaluator};
+use crate::evidence::transactions::Performed;
+use crate::evidence::versions::Writer;
+use crate::laboratory::Laboratory;
+
+/// What may show of rows instead of their latest version, by the numbers of the rows; `None` = no row.
+pub type HalfDone = BTreeMap<usize, Vec<Option<Vec<Value>>>>;
+
+impl<'r> Following<'_, 'r> {
+    /// What writes that waited while a read ran may have done by then; `None` if that is not known.
+    pub(super) fn half_done(
+        &self,
+        course: &Course,
+        read: &Performed<'r>,
+        tables: &[usize],
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Option<HalfDone>, RunError> {
+        let mut found = HalfDone::new();
+        for n in self.known.writes_under_way(read, tables) {
+            let Some((writer, write)) = self.performed(n) else { return Ok(None) };
+            let shape = write_shape(write.sql, self.run.target.product.dialect());
+            let is_change = matches!(write.kind, StatementKind::Update | StatementKind::Delete);
+            let is_plain = |shape: &anchorite_sql::WriteShape| {
+                is_change && !shape.has_subquery && !shape.names_table_again
+            };
+            let Some(shape) = shape.filter(is_plain) else { return Ok(None) };
+            let session = self.transactions[writer].session;
+            for (at, row) in course.world.state.rows.iter().enumerate() {
+                let is_of_table = course.world.state.tables[row.table] == shape.table;
+                let base = row.visible(writer, read.end).filter(|_| is_of_table);
+                let Some(base) = base else { continue };
+                let none = Contents::new();
+                let table = row.table;
+                match evaluator.on_row(session, write.sql, table, base, &none, laboratory)? {
+                    Ok(effect) if effect.values.as_ref() == Some(base) => {}
+                    // Between two of its indexes a row may be found in neither place.
+                    Ok(effect) => found.entry(at).or_default().extend([effect.values, None]),
+                    Err(_) => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The statement with this number.
+    fn performed(&self, n: usize) -> Option<(Writer, &Performed<'r>)> {
+        self.transactions.iter().enumerate().find_map(|(writer, transaction)| {
+            let mut statements = transaction.statements.iter();
+            statements.find(|statement| statement.n == n).map(|statement| (writer, statement))
+        })
+    }
+}
