@@ -116,11 +116,14 @@ fn more_oracles_do_not_cost_more() {
     let mut run = run(&case).expect("SQLite answers");
     let alone = oracles::named("final-state").expect("there is one");
     let count = |run: &Run, oracles: &[&'static dyn Oracle]| judged(run, oracles).1;
-    assert_eq!((count(&run, &[alone]), count(&run, oracles::ALL)), (1, 1));
+    // An oracle that tries every statement by itself has runs of its own.
+    let all: Vec<&'static dyn Oracle> =
+        oracles::ALL.iter().copied().filter(|oracle| oracle.name() != "views").collect();
+    assert_eq!((count(&run, &[alone]), count(&run, &all)), (1, 1));
     // Nothing explains this, so that the constraints are asked, too.
     run.final_state[0].1.rows.push(vec![Value::Int(7)]);
     let tried = count(&run, &[alone]);
-    assert_eq!(count(&run, oracles::ALL), tried + 1);
+    assert_eq!(count(&run, &all), tried + 1);
 }
 
 #[test]

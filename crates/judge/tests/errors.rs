@@ -152,6 +152,15 @@ fn a_failure_needs_somebody_else_at_the_same_tables() {
     ] {
         assert_eq!(said(product, &fails(other)), expected, "{other} on {product}");
     }
+    // Who has looked at all rows is not only at the one that it names afterwards.
+    let script = [
+        (1, "BEGIN"),
+        (1, "SELECT * FROM t"),
+        (1, "UPDATE t SET b = 2 WHERE a = 2"),
+        (0, "UPDATE t SET b = 1 WHERE a = 1 -- deadlock"),
+        (1, "COMMIT"),
+    ];
+    assert_eq!(said("mysql", &script), "pass");
 }
 
 #[test]
@@ -210,8 +219,8 @@ fn refused(
 
 #[test]
 fn an_error_must_be_one_that_a_serial_order_gives() {
-    let (insert, other) = ("INSERT INTO t VALUES (1, 1)", "INSERT INTO t VALUES (1, 2)");
-    let failed = "INSERT INTO t VALUES (1, 1) -- refused";
+    let (insert, other) = ("INSERT INTO t SELECT 1, 1", "INSERT INTO t VALUES (1, 2)");
+    let failed = "INSERT INTO t SELECT 1, 1 -- refused";
     let alone = [(0, "BEGIN"), (0, "DELETE FROM t"), (0, failed), (0, "ROLLBACK")];
     assert_eq!(
         refused(&alone, None),
@@ -222,6 +231,9 @@ fn an_error_must_be_one_that_a_serial_order_gives() {
     let (is_wrong, performed) = refused(&beside, None);
     assert!(is_wrong && performed.len() == 2, "before and after the other: {performed:?}");
     assert!(!refused(&beside, Some(other)).0, "the other one is a reason");
+    let key =
+        [(1, "BEGIN"), (1, other), (0, "INSERT INTO t VALUES (1, 1) -- refused"), (1, "COMMIT")];
+    assert_eq!(refused(&key, None), (false, Vec::new()), "another oracle looks at keys");
 }
 
 #[test]

@@ -93,8 +93,11 @@ impl Looking<'_, '_> {
     pub(super) fn wrong(&self, right: &[View]) -> Vec<(View, Mistake)> {
         let mut wrong: Vec<(View, Mistake)> = Vec::new();
         let mut push = |view: View, deed: Deed, row: Option<usize>| {
-            let is_known = right.contains(&view) || wrong.iter().any(|(known, _)| *known == view);
-            if !is_known {
+            // A row that is not there may have been missed, too: which of the two is said depends on what became of it.
+            let is_same = |(known, by): &(View, Mistake)| {
+                *known == view && (deed != Deed::RowMissed || by.deed == deed)
+            };
+            if !right.contains(&view) && !wrong.iter().any(is_same) {
                 let n = Some(self.statement.n);
                 wrong.push((view, Mistake { deed, n, writer: self.writer, row }));
             }

@@ -106,7 +106,7 @@ fn verdict(evidence: &Evidence<'_>, laboratory: &mut Laboratory<'_>) -> Result<V
         return without_cause(evidence, causeless);
     }
     let search =
-        Otherwise { run, claims: evidence.writes()?.claims, transactions, tables: &tables };
+        Otherwise { evidence, claims: evidence.writes()?.claims, transactions, tables: &tables };
     let otherwise = search.because(laboratory)?;
     Ok(otherwise.map_or(Verdict::Pass, |because| Verdict::undocumented(OTHERWISE, because)))
 }

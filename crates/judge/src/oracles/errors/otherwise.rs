@@ -17,23 +17,26 @@ use std::collections::BTreeSet;
 
 use anchorite_claims::{WriteClaims, WriteView};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{DbError, Ending, ErrorClass, Level, Outcome, Run, RunError};
+use anchorite_model::{DbError, Ending, ErrorClass, Level, Outcome, RunError};
 
 use super::reach::Tables;
 use crate::evidence::ends::last_event;
-use crate::evidence::level_of;
 use crate::evidence::orders::orders;
+use crate::evidence::refusals::refused_inserts;
 use crate::evidence::replay::{Form, replay};
+use crate::evidence::serial::Serial;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::abridged;
+use crate::evidence::{Evidence, level_of};
 use crate::laboratory::Laboratory;
+use crate::oracles::Unjudged;
 
 /// The most sequences before a statement that are executed.
 const SEQUENCES_MAX: usize = 16;
 
 /// A search for errors that no serial order gives.
 pub(super) struct Otherwise<'a, 'r> {
-    pub run: &'r Run,
+    pub evidence: &'a Evidence<'r>,
     pub claims: &'a WriteClaims,
     pub transactions: &'a [Transaction<'r>],
     pub tables: &'a Tables<'r>,
@@ -44,14 +47,28 @@ impl<'r> Otherwise<'_, 'r> {
     pub(super) fn because(
         &self,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<Vec<String>>, RunError> {
+    ) -> Result<Option<Vec<String>>, Unjudged> {
+        let product = self.evidence.run.target.product;
+        let refused = refused_inserts(self.transactions, product, self.claims.sees);
+        let is_refused = |n: usize| refused.iter().any(|one| one.statements[0].n == n);
+        let damaged = &product.descriptor().damage.codes;
         for transaction in self.transactions {
             let failed = transaction.statements.iter().enumerate().find_map(|(at, statement)| {
                 let error = statement.reply.err().filter(|_| speaks_of_rows(statement))?;
                 Some((at, statement, error))
             });
+            // These are the business of other oracles.
+            let failed = failed.filter(|(_, statement, error)| {
+                !is_refused(statement.n) && !damaged.contains(&error.code)
+            });
             let Some((at, statement, error)) = failed else { continue };
             let Some(alone) = self.certain(transaction, at) else { continue };
+            // An order that explains the committed transactions gives their errors, too.
+            let is_explained = transaction.committed
+                && matches!(self.evidence.serial(laboratory)?, Serial::Explained);
+            if is_explained {
+                continue;
+            }
             if let Some(seen) = self.in_serial_orders(&alone, error.class, laboratory)? {
                 return Ok(Some(vec![told(statement, error, &seen)]));
             }
@@ -71,7 +88,7 @@ impl<'r> Otherwise<'_, 'r> {
                 && self.tables.reached(sent.map(|statement| statement.sql)).meets(&reached)
         };
         let others: Vec<&Transaction<'r>> = self.transactions.iter().filter(touches).collect();
-        let taken = &self.run.target.product.descriptor().duplicate_key;
+        let taken = &self.evidence.run.target.product.descriptor().duplicate_key;
         let depends_on_places = failed.kind == StatementKind::Update
             && matches!(failed.reply, Err(error) if taken.contains(&error.code));
         if depends_on_places && !others.is_empty() {
@@ -91,7 +108,7 @@ impl<'r> Otherwise<'_, 'r> {
             let came_between = (transaction.began..failed.start).contains(&other.ended);
             other.committed && !(has_snapshot && came_between)
         };
-        let is_dirty = level_of(self.run) == Some(Level::ReadUncommitted);
+        let is_dirty = level_of(self.evidence.run) == Some(Level::ReadUncommitted);
         let is_certain = is_first && !is_dirty && meanwhile.iter().all(is_settled);
         is_certain.then(|| Transaction {
             begin: None,
@@ -114,7 +131,7 @@ impl<'r> Otherwise<'_, 'r> {
         let Some(sequences) = self.sequences(alone) else { return Ok(None) };
         for before in sequences {
             let order: Vec<&Transaction<'_>> = before.into_iter().chain([alone]).collect();
-            let replay = replay(self.run, &order, Form::Transactions, true);
+            let replay = replay(self.evidence.run, &order, Form::Transactions, true);
             let failed = alone.statements.last().map(|statement| statement.n);
             let mut compared = replay.compared();
             let step = compared.find_map(|(n, step)| (Some(n) == failed).then_some(step));
@@ -151,7 +168,7 @@ impl<'r> Otherwise<'_, 'r> {
         };
         let all: Vec<&Transaction<'r>> =
             self.transactions.iter().filter(counts).chain([alone]).collect();
-        let (possible, are_all) = orders(self.run, &all, self.claims, &|_, _| true);
+        let (possible, are_all) = orders(self.evidence.run, &all, self.claims, &|_, _| true);
         let last = all.len() - 1;
         let before = |order: &Vec<usize>| {
             order.iter().copied().take_while(|at| *at != last).collect::<Vec<usize>>()

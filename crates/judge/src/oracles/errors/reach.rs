@@ -49,6 +49,7 @@ impl Reached {
     fn add(&mut self, group: usize, rows: Rows) {
         match (self.0.get_mut(&group), rows) {
             (Some(Rows::Keys(known)), Rows::Keys(more)) => known.extend(more),
+            (Some(Rows::All), _) => {}
             (_, rows) => drop(self.0.insert(group, rows)),
         }
     }
