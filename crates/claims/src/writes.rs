@@ -9,12 +9,19 @@
 //! locking_reads = "https://…"     # optional: rows that a locking read returned stay as they are until its end
 //! url = "https://…"
 //! says = "Every row and gap that a write looks at stays locked until the transaction ends."
+//!
+//! [level.writes.absent_keys]       # optional: point queries lock their key even if there is no row
+//! quote = "they still lock the given primary key or unique key, …"
+//! copied = "2026-09-12"
+//! url = "https://…"
+//! says = "…"
 //! ```
 
 use anchorite_model::sql::StatementKind;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::exception::Quote;
 use crate::source::{ClaimsError, Source};
 
 /// Which serial orders of the committed transactions may explain what they wrote.
@@ -128,7 +135,20 @@ pub struct WriteClaims {
     /// The page on which the vendor says that no other transaction can change a row that a locking read returned until
     /// its transaction ends.
     pub locking_reads: Option<String>,
+    /// Whether a statement whose condition is exactly a primary or unique key locks it even if there is no row.
+    pub absent_keys: Option<AbsentKeys>,
     /// The vendor's page.
+    pub url: String,
+    /// What it says, in our words.
+    pub says: String,
+}
+
+/// The promise that a key without a row is locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbsentKeys {
+    /// The words of the vendor's page.
+    pub quote: Quote,
+    /// The page.
     pub url: String,
     /// What it says, in our words.
     pub says: String,
@@ -179,6 +199,16 @@ pub(crate) struct WritesText {
     reads: Spanned<String>,
     sees: Spanned<String>,
     locking_reads: Option<Spanned<String>>,
+    absent_keys: Option<AbsentKeysText>,
+    url: Spanned<String>,
+    says: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AbsentKeysText {
+    quote: Spanned<String>,
+    copied: Spanned<String>,
     url: Spanned<String>,
     says: Spanned<String>,
 }
@@ -203,6 +233,15 @@ impl Source<'_> {
             reads: self.one_of(&text.reads, &reads)?,
             sees: self.one_of(&text.sees, &views)?,
             locking_reads: text.locking_reads.as_ref().map(|url| self.url(url)).transpose()?,
+            absent_keys: text.absent_keys.as_ref().map(|it| self.absent_keys(it)).transpose()?,
+            url: self.url(&text.url)?,
+            says: self.sentence(&text.says)?,
+        })
+    }
+
+    fn absent_keys(self, text: &AbsentKeysText) -> Result<AbsentKeys, ClaimsError> {
+        Ok(AbsentKeys {
+            quote: self.words(&text.quote, &text.copied)?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
         })

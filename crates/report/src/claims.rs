@@ -97,6 +97,12 @@ impl Sheet<'_> {
             let kept = "what a locking read returned stays as it is until its transaction ends";
             let locking = |url: &'c String| Entry::new(kept.to_owned(), "", url);
             entries.extend(writes.locking_reads.as_ref().map(locking));
+            entries.extend(writes.absent_keys.as_ref().map(|promise| Entry {
+                head: "a point query locks a key that is not there".to_owned(),
+                says: &promise.says,
+                quote: Some(&promise.quote),
+                url: &promise.url,
+            }));
         }
         entries.extend(self.reads(level).into_iter().map(|read| Entry {
             head: read_told(read),
@@ -353,6 +359,12 @@ fn level_json(sheet: &Sheet<'_>, level: &LevelClaims) -> Value {
             "reads": reads(writes),
             "sees": sees(writes),
             "locking_reads": writes.locking_reads,
+            "absent_keys": writes.absent_keys.as_ref().map(|promise| json!({
+                "quote": promise.quote.words,
+                "copied": promise.quote.copied,
+                "url": promise.url,
+                "says": promise.says,
+            })),
             "url": writes.url,
             "says": writes.says,
         })

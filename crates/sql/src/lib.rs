@@ -23,6 +23,7 @@ pub mod formula;
 pub mod locking;
 pub mod parse;
 mod parsed_statement;
+pub mod point;
 mod row_statement;
 pub mod rows_by_key;
 pub mod schema;

@@ -32,6 +32,12 @@ pub enum Rows {
 /// rows concern nobody but those who name their keys.
 pub fn rows_by_key(sql: &str, dialect: Dialect, table: &Table, inserts: bool) -> Rows {
     let parsed = ParsedStatement::read(sql, dialect);
+    let tree = parsed.tree().filter(|_| is_plain(&parsed, table));
+    tree.and_then(|tree| keys(tree, table, inserts)).map_or(Rows::All, Rows::Keys)
+}
+
+/// Whether a statement looks at this table only, and only once.
+pub(crate) fn is_plain(parsed: &ParsedStatement, table: &Table) -> bool {
     let tokens = parsed.tokens();
     let queries = tokens.iter().filter(|token| token.is_word("SELECT")).count();
     let is_query = matches!(parsed.tree(), Some(Statement::Query(_)));
@@ -39,11 +45,9 @@ pub fn rows_by_key(sql: &str, dialect: Dialect, table: &Table, inserts: bool) ->
         |at: usize| name(&tokens[at]).is_some_and(|name| name.eq_ignore_ascii_case(&table.name));
     let qualifies = |at: usize| tokens.get(at + 1).is_some_and(|next| next.is_symbol("."));
     let named = (0..tokens.len()).filter(|at| is_table(*at) && !qualifies(*at)).count();
-    let is_plain = queries == usize::from(is_query)
+    queries == usize::from(is_query)
         && named == 1
-        && !tokens.iter().any(|token| is_any(token, &SEVERAL));
-    let tree = parsed.tree().filter(|_| is_plain);
-    tree.and_then(|tree| keys(tree, table, inserts)).map_or(Rows::All, Rows::Keys)
+        && !tokens.iter().any(|token| is_any(token, &SEVERAL))
 }
 
 fn keys(tree: &Statement, table: &Table, inserts: bool) -> Option<BTreeSet<i64>> {

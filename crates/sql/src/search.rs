@@ -72,7 +72,7 @@ fn given(condition: Option<Expr>) -> BTreeMap<String, Option<i64>> {
 }
 
 /// The column of `a = 1`, `1 = a`, `a IN (1, 2)`, `a = (SELECT …)`, with the constant if it is one integer.
-fn equality(condition: &Expr) -> Option<(String, Option<i64>)> {
+pub(crate) fn equality(condition: &Expr) -> Option<(String, Option<i64>)> {
     match condition {
         Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => match column_name(left) {
             Some(column) => Some((column, integer(right))),

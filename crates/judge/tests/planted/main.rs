@@ -4,6 +4,7 @@
 //! whatever product the run is said to be of.
 
 mod causes;
+mod locks;
 mod told;
 
 use std::collections::BTreeMap;

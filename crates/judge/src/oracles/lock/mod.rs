@@ -7,8 +7,11 @@
 //!
 //! Assumption: the row was still the same when the write began, and the write could see it. So nothing is claimed if
 //! the reader had written to the table before it read, or if another transaction has committed since the writer began.
-//! What the reader writes afterwards changes nothing for others. Blind spot: queries over several tables or without all
-//! columns; locks of writes; gaps.
+//! What the reader writes afterwards changes nothing for others. Keys that are locked although there is no row are in
+//! [`absent_key`]. Blind spot: queries over several tables or without all columns; locks of writes; gaps.
+
+mod absent_key;
+mod patience;
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Deed, Judgement, Run, Value, Verdict};
@@ -17,9 +20,10 @@ use anchorite_sql::{Definition, locked_table, write_shape};
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
 use crate::evidence::evaluator::Contents;
-use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
+use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::{abridged, tuple};
 use crate::laboratory::Laboratory;
+use patience::{keeps_locks, waits_for};
 
 /// The name of the violation: another session changed a row that a locking read had locked.
 pub const LOCK: &str = "lock not held";
@@ -50,7 +54,10 @@ impl Oracle for Lock {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged> {
         let held = Held { run: evidence.run, transactions: evidence.transactions()? };
-        let because = held.broken(evidence, laboratory)?;
+        let because = match held.broken(evidence, laboratory)? {
+            Some(because) => Some(because),
+            None => held.broken_at_absent_key(evidence)?,
+        };
         let verdict = because.map_or(Verdict::Pass, |because| Verdict::broken(LOCK, because));
         Ok(Judgement::new(self.name(), verdict))
     }
@@ -115,9 +122,19 @@ impl Held<'_> {
         Ok(None)
     }
 
+    /// Why a key that is not there was not locked; `None` if there is no evidence of that.
+    fn broken_at_absent_key(
+        &self,
+        evidence: &Evidence<'_>,
+    ) -> Result<Option<Vec<String>>, Unjudged> {
+        let Some(promise) = &evidence.writes()?.claims.absent_keys else { return Ok(None) };
+        let overlooked = absent_key::overlooked(self.run, self.transactions);
+        Ok(overlooked.map(|overlooked| overlooked.sentences(&promise.says, &promise.url)))
+    }
+
     fn meetings(&self) -> Vec<Meeting<'_>> {
         let mut found = Vec::new();
-        for reader in self.transactions.iter().filter(|reader| self.keeps_locks(reader)) {
+        for reader in self.transactions.iter().filter(|reader| keeps_locks(reader)) {
             for read in &reader.statements {
                 let Some((table, rows)) = self.locked_rows(read) else { continue };
                 if self.has_written(reader, read, table) {
@@ -129,15 +146,6 @@ impl Held<'_> {
             }
         }
         found
-    }
-
-    /// Whether its locks are taken immediately, and kept.
-    fn keeps_locks(&self, reader: &Transaction<'_>) -> bool {
-        let gives_up = |statement: &Performed<'_>| {
-            statement.undone || statement.ignored || statement.reply.is_err()
-        };
-        reader.begin.is_some_and(|begin| !is_optimistic(begin))
-            && !reader.statements.iter().any(gives_up)
     }
 
     /// Whether the reader had written to the table before it read there, so that it may have returned versions that
@@ -187,12 +195,8 @@ impl Held<'_> {
     ) -> impl Iterator<Item = (&'s Transaction<'s>, &'s Performed<'s>)> {
         let dialect = self.run.target.product.dialect();
         let name = &self.run.final_state[table].0;
-        let singles_wait = self.run.target.product.descriptor().transactions.single_statements_wait;
-        let writers = self.transactions.iter().filter(move |writer| {
-            writer.session != reader.session
-                && !writer.begin.is_some_and(is_optimistic)
-                && (singles_wait || writer.begin.is_some())
-        });
+        let writers =
+            self.transactions.iter().filter(move |writer| waits_for(writer, reader, self.run));
         let all =
             writers.flat_map(|writer| writer.statements.iter().map(move |write| (writer, write)));
         all.filter(move |(writer, write)| {

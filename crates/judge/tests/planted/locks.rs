@@ -1,0 +1,35 @@
+//! Locks that a run must show.
+
+use anchorite_model::Level;
+
+use super::judged;
+use super::told::run;
+
+/// On TiDB a point query locks its key at repeatable read, even if there is no row.
+#[test]
+fn a_point_query_locks_a_key_that_is_not_there() {
+    let text = |first: &str, key: u32| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup INSERT INTO t VALUES (1, 0)
+             t1 BEGIN
+             t2 BEGIN
+             t1 {first} -> 0
+             t2 INSERT INTO t VALUES ({key}, 5) -> 1
+             t2 COMMIT
+             t1 COMMIT
+             t = (1, 0), ({key}, 5)"
+        )
+    };
+    let verdict = |level: Level, text: &str| judged("lock", &run("tidb 8.5.0", level, text));
+    let (rc, rr) = (Level::ReadCommitted, Level::RepeatableRead);
+    for first in ["UPDATE t SET b = 1 WHERE a = 2", "DELETE FROM t WHERE a = 2"] {
+        assert_eq!(verdict(rr, &text(first, 2)), "violation", "{first}");
+        assert_eq!(verdict(rr, &text(first, 3)), "pass", "{first}: another key");
+        assert_eq!(verdict(rc, &text(first, 2)), "pass", "{first}: not at this level");
+        let range = first.replace("a = 2", "a >= 2");
+        assert_eq!(verdict(rr, &text(&range, 2)), "pass", "{range}: no point query");
+        let optimistic = text(first, 2).replace("t2 BEGIN", "t2 BEGIN OPTIMISTIC");
+        assert_eq!(verdict(rr, &optimistic), "pass", "{first}: who inserts does not wait");
+    }
+}
