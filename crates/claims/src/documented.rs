@@ -1,4 +1,4 @@
-//! What is documented about the writes and reads of a level, for a target and the settings that its sessions have read back.
+//! What is documented about the writes and reads of a level, for a target and the settings that its sessions have.
 
 use anchorite_model::{Level, TargetInfo};
 

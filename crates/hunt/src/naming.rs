@@ -65,7 +65,7 @@ fn name<'t>(
     (fingerprint(&tried.run, &name), cause)
 }
 
-/// The name of what is not understood: the kinds of statements that look at rows, each once, in the order of the alphabet.
+/// The name of what is not understood: the kinds of statements that look at rows, each once, in alphabetical order.
 fn unexplained(run: &Run) -> String {
     let looks = |sql: &str| {
         let kind = StatementKind::of(sql);

@@ -1,7 +1,7 @@
 //! How a statement looks for its rows: by one unique key, or by a scan of the table.
 //!
-//! Idea: a condition that gives every column of a unique key a constant is unique, and an index on it finds the row. One
-//! that names no column of a secondary index leaves nothing but a scan of the table itself, or of a range of it.
+//! Idea: a condition that gives every column of a unique key a constant is unique, and an index on it finds the row.
+//! One that names no column of a secondary index leaves nothing but a scan of the table itself, or of a range of it.
 //! Between the two the optimizer decides, and the text does not tell.
 //!
 //! Assumption: a unique condition is served by its key. Blind spot: keys that are not integers.

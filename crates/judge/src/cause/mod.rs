@@ -6,8 +6,8 @@
 //! printed as a sentence. If there are several explanations of the same size, the most telling comes first, and the
 //! others are kept: while a case is reduced, its cause must remain one that it had.
 //!
-//! An oracle that looks at one specific thing has one deed that its violations are ([`oracles::Oracle::deed_of`]). If the
-//! run is right statement by statement, the cause is that no order of the transactions explains it.
+//! An oracle that looks at one specific thing has one deed that its violations are ([`oracles::Oracle::deed_of`]). If
+//! the run is right statement by statement, the cause is that no order of the transactions explains it.
 //!
 //! Source: Troc's views and Elle's idea that a report is worth as much as its explanation; the search is ours.
 //!

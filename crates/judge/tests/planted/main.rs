@@ -385,7 +385,7 @@ fn a_row_whose_key_is_passed_on_is_found_again() {
     assert_eq!(verdict(&text(1, 1, "(2, 0)")), "violation", "the change is lost");
 }
 
-/// MariaDB documents that an UPDATE skips locked rows only where it scans the table with a condition that is not unique.
+/// MariaDB documents that an UPDATE skips locked rows only where it scans with a condition that is not unique.
 #[test]
 fn a_unique_condition_skips_no_locked_row() {
     let text = |condition: &str| {

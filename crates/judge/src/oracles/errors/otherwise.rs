@@ -6,8 +6,8 @@
 //!
 //! It must be sure what the statement could see. Either nobody else was at its tables from the beginning of its
 //! transaction to the failure: then all statements before it are executed too. Or it is the first that looks at rows,
-//! did not wait, and all others at its tables committed: then it counts alone, and must have seen what was
-//! committed at one moment. At read uncommitted, and where somebody committed between the beginning of a transaction with one
+//! did not wait, and all others at its tables committed: then it counts alone, and must have seen what was committed at
+//! one moment. At read uncommitted, and where somebody committed between the beginning of a transaction with one
 //! snapshot and the statement, nothing is said.
 //!
 //! Blind spots: whether an UPDATE meets its own keys depends on where rows lie, so duplicate keys of UPDATEs count only

@@ -34,6 +34,18 @@ pub struct Sight {
     pub is_exact: bool,
 }
 
+impl Sight {
+    /// With one more row, once for each of its possible versions; `None` = it is not there.
+    fn with_row(&self, table: usize, versions: &[Option<Vec<Value>>]) -> Vec<Self> {
+        let with = |values: &Option<Vec<Value>>| {
+            let mut sight = self.clone();
+            sight.contents.entry(table).or_default().extend(values.clone());
+            sight
+        };
+        versions.iter().map(with).collect()
+    }
+}
+
 /// A read, and who reads.
 #[derive(Clone, Copy)]
 pub struct Reading<'s, 'r> {
@@ -115,15 +127,7 @@ impl<'r> Reading<'_, 'r> {
             if sights.len() * choices.len() > MOST_VIEWS {
                 return Err(Unjudged::UnderWay);
             }
-            let extend = |known: &Sight| {
-                let with = |values: &Option<Vec<Value>>| {
-                    let mut sight = known.clone();
-                    sight.contents.entry(row.table).or_default().extend(values.clone());
-                    sight
-                };
-                choices.iter().map(with).collect::<Vec<Sight>>()
-            };
-            sights = sights.iter().flat_map(extend).collect();
+            sights = sights.iter().flat_map(|known| known.with_row(row.table, &choices)).collect();
         }
         Ok(sights)
     }
@@ -283,15 +287,7 @@ impl<'r> Reading<'_, 'r> {
             if sights.len() * choices.len() > MOST_VIEWS {
                 return Err(Unjudged::Rows);
             }
-            let extend = |known: &Sight| {
-                let with = |values: &Option<Vec<Value>>| {
-                    let mut sight = known.clone();
-                    sight.contents.entry(row.table).or_default().extend(values.clone());
-                    sight
-                };
-                choices.iter().map(with).collect::<Vec<Sight>>()
-            };
-            sights = sights.iter().flat_map(extend).collect();
+            sights = sights.iter().flat_map(|known| known.with_row(row.table, &choices)).collect();
         }
         Ok(sights)
     }

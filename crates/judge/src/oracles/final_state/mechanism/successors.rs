@@ -1,9 +1,9 @@
 //! What a write that was executed on whole tables has done to single rows.
 //!
-//! Idea: the tables before and after it tell which rows are gone and which are new. A new row with the key of an old one
-//! is the same row. Where an UPDATE has changed keys, any of the old rows may have become any of the new ones, and all
-//! these ways are followed. Whether it is the same row matters to those who wait for it: they meet it again with its
-//! new key, but not a row that was inserted.
+//! Idea: the tables before and after it tell which rows are gone and which are new. A new row with the key of an old
+//! one is the same row. Where an UPDATE has changed keys, any of the old rows may have become any of the new ones, and
+//! all these ways are followed. Whether it is the same row matters to those who wait for it: they meet it again with
+//! its new key, but not a row that was inserted.
 
 use anchorite_model::Value;
 use anchorite_model::sql::StatementKind;
