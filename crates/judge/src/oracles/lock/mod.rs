@@ -8,7 +8,7 @@
 //! Assumption: the row was still the same when the write began, and the write could see it. So nothing is claimed if
 //! the reader had written to the table before it read, or if another transaction has committed since the writer began.
 //! What the reader writes afterwards changes nothing for others. Keys that are locked although there is no row are in
-//! [`absent_key`]. Blind spot: queries over several tables or without all columns; locks of writes; gaps.
+//! `absent_key`. Blind spot: queries over several tables or without all columns; locks of writes; gaps.
 
 mod absent_key;
 mod patience;
