@@ -25,20 +25,12 @@ use toml::value::Datetime;
 
 use crate::Bounds;
 use crate::bounds::BoundsText;
+use crate::quote::Quote;
 use crate::source::{ClaimsError, Source};
 use crate::writes::{Deviation, WriteWord};
 
 /// The most words of a quote.
 const QUOTE_WORDS_MAX: usize = 40;
-
-/// The words of a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quote {
-    /// Verbatim.
-    pub words: String,
-    /// When they were copied: `2026-09-12`, or `2026-09` where the day is not known.
-    pub copied: String,
-}
 
 /// A deviation from what is promised whose cause is known.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use toml::Spanned;
 
 use crate::Bounds;
 use crate::bounds::BoundsText;
-use crate::exception::Quote;
+use crate::quote::Quote;
 use crate::source::{ClaimsError, Source};
 
 /// A kind of read.

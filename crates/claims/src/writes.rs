@@ -21,7 +21,7 @@ use anchorite_model::sql::StatementKind;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::exception::Quote;
+use crate::quote::Quote;
 use crate::source::{ClaimsError, Source};
 
 /// Which serial orders of the committed transactions may explain what they wrote.

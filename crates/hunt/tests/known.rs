@@ -1,8 +1,8 @@
 //! Every known issue is what its file says: where its case is a finding, it is one for one of its causes, and is gone
 //! after its edits.
 //!
-//! Runs with the servers that `ANCHORITE_TEST_URLS` names; entries about none of them are listed, and so are those whose
-//! case shows nothing: a vendor may have mended the issue in a release that is newer than the entry.
+//! Runs with the servers that `ANCHORITE_TEST_URLS` names; entries about none of them are listed, and so are those
+//! whose case shows nothing: a vendor may have mended the issue in a release that is newer than the entry.
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 

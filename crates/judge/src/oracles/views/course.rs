@@ -11,8 +11,8 @@ use anchorite_claims::{Claims, DocumentedWrites, ReadClaim, ReadKind, SnapshotTa
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Run, RunError};
 
-use super::half_done::HalfDone;
-use super::sight::{Sight, snapshot_moments};
+use super::seen::{Course, HalfDone, Sight};
+use super::sight::snapshot_moments;
 use super::statement::Known;
 use super::unjudged::Unjudged;
 use crate::evidence::actions::{Action, actions};
@@ -26,19 +26,6 @@ use crate::laboratory::Laboratory;
 
 /// The most steps of all courses together.
 const STEPS_MAX: usize = 2_000;
-
-/// One way in which everything may have happened so far.
-#[derive(Debug, Clone)]
-pub struct Course {
-    /// The rows.
-    pub world: World,
-    /// The snapshots that transactions have taken.
-    pub snapshots: BTreeMap<Writer, usize>,
-    /// Tables of which the contents are not known any more.
-    pub unknown: BTreeSet<usize>,
-    /// Why a statement was not judged.
-    pub unjudged: Option<Unjudged>,
-}
 
 /// A statement that no view explains.
 #[derive(Debug, Clone)]

@@ -5,20 +5,16 @@
 //!
 //! Blind spot: an INSERT that waits, queries inside, several tables.
 
-use std::collections::BTreeMap;
-
+use anchorite_model::RunError;
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{RunError, Value};
 use anchorite_sql::write_shape;
 
-use super::course::{Course, Following};
+use super::course::Following;
+use super::seen::{Course, HalfDone};
 use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::Performed;
 use crate::evidence::versions::Writer;
 use crate::laboratory::Laboratory;
-
-/// What may show of rows instead of their latest version, by the numbers of the rows; `None` = no row.
-pub type HalfDone = BTreeMap<usize, Vec<Option<Vec<Value>>>>;
 
 impl<'r> Following<'_, 'r> {
     /// What writes that waited while a read ran may have done by then; `None` if that is not known.

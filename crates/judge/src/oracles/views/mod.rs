@@ -15,6 +15,7 @@
 mod course;
 mod half_done;
 mod read;
+mod seen;
 mod sight;
 mod statement;
 mod tell;

@@ -6,12 +6,12 @@ use anchorite_claims::{ReadKind, ReadView, SnapshotTaken};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Outcome, RunError};
 
-use super::course::{Course, Failure, Following, Next, Place};
-use super::half_done::HalfDone;
-use super::sight::{Reading, Sight};
+use super::course::{Failure, Following, Next, Place};
+use super::seen::{Course, HalfDone, Sight};
+use super::sight::Reading;
 use super::statement::Traits;
 use super::unjudged::Unjudged;
-use crate::evidence::difference::answers;
+use crate::evidence::difference::{AnswerDifference, answers};
 use crate::evidence::ends::last_event;
 use crate::evidence::evaluator::{Evaluator, Question};
 use crate::evidence::transactions::Performed;
@@ -80,12 +80,7 @@ impl<'r> Following<'_, 'r> {
             return Ok(Next::Courses(next));
         }
         Ok(match first {
-            Some((sight, difference)) if is_filled && !traits.takes_some => {
-                let Place { at, writer, statement } = place;
-                let (sight, difference, because) = (Some(sight), Some(difference), None);
-                let failure = Failure { at, writer, statement, course, sight, difference, because };
-                Next::Nowhere(Box::new(failure))
-            }
+            Some(first) if is_filled && !traits.takes_some => nowhere(course, place, first),
             Some(_) if is_filled => Next::Unjudged(Unjudged::SomeRows),
             _ => Next::Unjudged(Unjudged::Filling),
         })
@@ -188,4 +183,12 @@ pub fn kind_of(statement: &Performed<'_>) -> Option<ReadKind> {
         StatementKind::Select { locking: false } => Some(ReadKind::Plain),
         _ => None,
     }
+}
+
+/// The end of a course: the read returned something else than what it should have seen.
+fn nowhere(course: Course, place: Place, (sight, difference): (Sight, AnswerDifference)) -> Next {
+    let Place { at, writer, statement } = place;
+    let (sight, difference, because) = (Some(sight), Some(difference), None);
+    let failure = Failure { at, writer, statement, course, sight, difference, because };
+    Next::Nowhere(Box::new(failure))
 }

@@ -11,8 +11,7 @@ use anchorite_model::Value;
 use anchorite_model::sql::Dialect;
 use anchorite_sql::tokens::significant;
 
-use super::course::Course;
-use super::half_done::HalfDone;
+use super::seen::{Course, HalfDone, Sight};
 use super::unjudged::Unjudged;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::transactions::{Performed, Transaction};
@@ -20,31 +19,6 @@ use crate::evidence::versions::{Row, Writer};
 
 /// The most views that are tried for one statement.
 const MOST_VIEWS: usize = 32;
-
-/// What a read may have seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sight {
-    /// The rows.
-    pub contents: Contents,
-    /// The snapshot that its transaction has from now on, if this read takes it.
-    pub snapshot: Option<usize>,
-    /// The moment of which it is; `None` for one with versions of several moments.
-    pub moment: Option<usize>,
-    /// Whether it is the one that the claim names, and not one that is merely accepted.
-    pub is_exact: bool,
-}
-
-impl Sight {
-    /// With one more row, once for each of its possible versions; `None` = it is not there.
-    fn with_row(&self, table: usize, versions: &[Option<Vec<Value>>]) -> Vec<Self> {
-        let with = |values: &Option<Vec<Value>>| {
-            let mut sight = self.clone();
-            sight.contents.entry(table).or_default().extend(values.clone());
-            sight
-        };
-        versions.iter().map(with).collect()
-    }
-}
 
 /// A read, and who reads.
 #[derive(Clone, Copy)]

@@ -8,7 +8,8 @@ use anchorite_claims::{Deviation, WriteView};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Outcome, RunError};
 
-use super::course::{Course, Failure, Following, Next, Place};
+use super::course::{Failure, Following, Next, Place};
+use super::seen::Course;
 use super::unjudged::Unjudged;
 use crate::evidence::difference::answers;
 use crate::evidence::ends::last_event;

@@ -6,8 +6,9 @@ use anchorite_model::Value;
 
 use super::dirty::uncommitted;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
+use super::successors::exchanged;
 use super::unfollowed::Unfollowed;
-use super::whole::{earlier, exchanged};
+use super::whole::earlier;
 use crate::evidence::evaluator::{Contents, Evaluator, Untried};
 use crate::evidence::transactions::{Performed, is_optimistic};
 use crate::evidence::versions::{Row, State, Writer};

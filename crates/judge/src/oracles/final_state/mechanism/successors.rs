@@ -10,7 +10,6 @@ use anchorite_model::sql::StatementKind;
 
 use super::simulate::made;
 use super::together::permutations;
-use super::whole::exchanged;
 use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::Performed;
 use crate::evidence::versions::{Row, State, Writer};
@@ -128,4 +127,19 @@ impl Succession {
         next.rows.extend(self.inserted.iter().map(new));
         Some(next)
     }
+}
+
+/// The rows that are gone and those that are new.
+pub(super) fn exchanged(
+    mut old: Vec<Vec<Value>>,
+    new: &[Vec<Value>],
+) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    let mut added = Vec::new();
+    for values in new {
+        match old.iter().position(|known| known == values) {
+            Some(at) => drop(old.swap_remove(at)),
+            None => added.push(values.clone()),
+        }
+    }
+    (old, added)
 }

@@ -6,11 +6,11 @@
 //! nothing is said.
 
 use anchorite_claims::{Deviation, WriteView, WriteWord};
-use anchorite_model::{Rows, RunError, Value};
+use anchorite_model::{Rows, RunError};
 
 use super::dirty::uncommitted;
 use super::simulate::{Branches, LeftAlone, Outer, Simulation};
-use super::successors::Turned;
+use super::successors::{Turned, exchanged};
 use super::unfollowed::Unfollowed;
 use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::Performed;
@@ -119,19 +119,4 @@ pub(super) fn earlier(statement: &Performed<'_>) -> LeftAlone {
     let word = WriteWord::of(&statement.kind).unwrap_or(WriteWord::Insert);
     let row = "what its query would find".to_owned();
     LeftAlone { n: statement.n, word, kind: Deviation::Earlier, row, is_certain: true }
-}
-
-/// The rows that are gone and those that are new.
-pub(super) fn exchanged(
-    mut old: Vec<Vec<Value>>,
-    new: &[Vec<Value>],
-) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
-    let mut added = Vec::new();
-    for values in new {
-        match old.iter().position(|known| known == values) {
-            Some(at) => drop(old.swap_remove(at)),
-            None => added.push(values.clone()),
-        }
-    }
-    (old, added)
 }
