@@ -35,10 +35,12 @@ pub fn alternatives<'r>(
 /// The moments of answers that belong to one submission, except for that of a COMMIT or ROLLBACK that released them.
 fn groups(run: &Run) -> Vec<Vec<usize>> {
     let submissions = Submissions::of(run);
-    let did_work = |event: &&Event| match event.outcome {
+    let did_work = |event: &&Event| match &event.outcome {
         Outcome::Resumed(_) => true,
         Outcome::Ok(_) => !StatementKind::of(&event.sql).ends_transaction(),
-        Outcome::Error(_) | Outcome::Blocked { .. } | Outcome::Skipped { .. } => false,
+        // An error that ends a transaction lets go of what others wait for.
+        Outcome::Error(error) => error.transaction_gone,
+        Outcome::Blocked { .. } | Outcome::Skipped { .. } => false,
     };
     let mut moments: Vec<usize> =
         run.events.iter().filter(did_work).filter_map(|event| event.answered).collect();
