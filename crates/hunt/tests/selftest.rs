@@ -70,8 +70,7 @@ fn complaint(floor: &Faults, target: &str, level: Level, line: &Planted) -> Opti
         return Some(format!("{oracle} has found {sabotage} before: {line:?}"));
     }
     // Of a fault that had hardly a chance, a miss says nothing.
-    // What a documented exception allows is seen, and is no promise.
-    let is_blind = line.is_blind() && line.planted - line.allowed >= CHANCES;
+    let is_blind = line.is_blind() && line.planted >= CHANCES;
     let is_excused = floor.is_missed(target, level, oracle, sabotage);
     (is_blind && !is_excused).then(|| format!("{oracle} is blind for {sabotage}: {line:?}"))
 }
@@ -107,9 +106,8 @@ fn planted_faults_are_found_and_honest_runs_are_not_blamed() {
             }
             let place = format!("{} at {level}", found.target);
             for honest in &found.honest {
-                // An oracle that is used on request may leave more open.
-                let is_optional = honest.oracle.is_optional();
-                let is_vague = !is_optional && honest.undecided * 20 > honest.cases;
+                let most = floor.undecided(&name, *level, honest.oracle.name());
+                let is_vague = honest.undecided * 100 > honest.cases * most;
                 if honest.first_false_alarm.is_some() || is_vague {
                     complaints.push(format!("{place}: {honest:?}"));
                 }

@@ -56,6 +56,17 @@ impl Passes {
 pub struct Faults {
     found: Vec<Named>,
     missed: Vec<Named>,
+    vague: Vec<Vague>,
+}
+
+/// An oracle that leaves more honest runs undecided than others may.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Vague {
+    oracle: String,
+    target: String,
+    level: String,
+    per_cent: u64,
 }
 
 #[derive(Deserialize)]
@@ -87,6 +98,14 @@ impl Faults {
     /// Whether an oracle is known to miss a fault that it declares to see: the file says why.
     pub fn is_missed(&self, target: &str, level: Level, oracle: &str, sabotage: &str) -> bool {
         Self::names(&self.missed, target, level, oracle, sabotage)
+    }
+
+    /// Of how many of a hundred honest runs an oracle may say nothing; where the file names more, it says why.
+    pub fn undecided(&self, target: &str, level: Level, oracle: &str) -> u64 {
+        let is_here = |vague: &&Vague| {
+            vague.target == target && vague.level == level.short() && vague.oracle == oracle
+        };
+        self.vague.iter().find(is_here).map_or(5, |vague| vague.per_cent)
     }
 
     fn names(all: &[Named], target: &str, level: Level, oracle: &str, sabotage: &str) -> bool {
