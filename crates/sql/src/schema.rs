@@ -25,6 +25,8 @@ pub struct Table {
     pub unique_keys: Vec<Vec<String>>,
     /// Columns of other indexes.
     pub indexed: Vec<String>,
+    /// All indexes but the primary key, where they are of whole columns and rise.
+    pub indexes: Vec<Index>,
     /// Columns of foreign keys, on either side.
     pub foreign: Vec<String>,
     /// Generated columns.
@@ -33,11 +35,32 @@ pub struct Table {
     pub passes_on: bool,
 }
 
+/// An index.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Index {
+    /// Its name, in lower case; that of its first column if it was given none, as MySQL does it.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<String>,
+}
+
 impl Table {
-    fn add_unique(&mut self, columns: &[IndexColumn]) {
+    fn add_unique(&mut self, name: Option<String>, columns: &[IndexColumn]) {
         self.unique.extend(names(columns));
         let whole = columns.iter().map(|column| column_name(&column.column.expr));
         self.unique_keys.extend(whole.collect::<Option<Vec<String>>>());
+        self.add_index(name, columns);
+    }
+
+    fn add_index(&mut self, name: Option<String>, columns: &[IndexColumn]) {
+        let rising = columns.iter().map(|column| {
+            let falls = column.column.options.asc == Some(false);
+            column_name(&column.column.expr).filter(|_| !falls)
+        });
+        if let Some(columns) = rising.collect::<Option<Vec<String>>>() {
+            let first = columns.first().cloned().unwrap_or_default();
+            self.indexes.push(Index { name: name.unwrap_or(first), columns });
+        }
     }
 }
 
@@ -51,10 +74,12 @@ pub fn tables(setup: &[ParsedStatement]) -> Vec<Table> {
             Statement::CreateIndex(index) => {
                 let name = last_name(&index.table_name);
                 if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
+                    let name = index.name.as_ref().map(last_name);
                     if index.unique {
-                        table.add_unique(&index.columns);
+                        table.add_unique(name, &index.columns);
                     } else {
                         table.indexed.extend(names(&index.columns));
+                        table.add_index(name, &index.columns);
                     }
                 }
             }
@@ -83,6 +108,7 @@ fn table(create: &CreateTable) -> Table {
                 ColumnOption::Unique(_) => {
                     table.unique.push(name.clone());
                     table.unique_keys.push(vec![name.clone()]);
+                    table.indexes.push(Index { name: name.clone(), columns: vec![name.clone()] });
                 }
                 ColumnOption::ForeignKey(_) => table.foreign.push(name.clone()),
                 ColumnOption::Generated { .. } => table.generated.push(name.clone()),
@@ -97,8 +123,15 @@ fn table(create: &CreateTable) -> Table {
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::PrimaryKey(key) => table.primary.extend(names(&key.columns)),
-            TableConstraint::Unique(key) => table.add_unique(&key.columns),
-            TableConstraint::Index(index) => table.indexed.extend(names(&index.columns)),
+            TableConstraint::Unique(key) => {
+                let name = key.index_name.as_ref().or(key.name.as_ref());
+                table.add_unique(name.map(|name| name.value.to_lowercase()), &key.columns);
+            }
+            TableConstraint::Index(index) => {
+                let name = index.name.as_ref().map(|name| name.value.to_lowercase());
+                table.indexed.extend(names(&index.columns));
+                table.add_index(name, &index.columns);
+            }
             TableConstraint::ForeignKey(key) => {
                 table.foreign.extend(key.columns.iter().map(|column| column.value.to_lowercase()));
             }

@@ -23,6 +23,8 @@ pub struct WriteShape {
     pub several_rows: bool,
     /// Whether an INSERT changes the row that is in its way: `ON DUPLICATE KEY UPDATE`, `ON CONFLICT … DO UPDATE`.
     pub updates_on_conflict: bool,
+    /// Whether keys that are taken decide what becomes of its rows: REPLACE, IGNORE, `OR …`, `ON CONFLICT`.
+    pub yields_to_keys: bool,
 }
 
 /// The shape of a write; `None` where it is not a simple one.
@@ -47,15 +49,25 @@ pub fn write_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
         names_table_again: again,
         several_rows: word("VALUES") && tokens.windows(3).any(between_rows),
         updates_on_conflict: updates_on_conflict(&tokens),
+        yields_to_keys: yields_to_keys(&tokens),
     })
 }
 
 fn updates_on_conflict(tokens: &[Token<'_>]) -> bool {
     let outer = outside_parentheses(tokens);
-    let on = outer
-        .windows(2)
-        .position(|two| two[0].is_word("ON") && is_any(&two[1], &["DUPLICATE", "CONFLICT"]));
+    let on = outer.windows(2).position(is_on_conflict);
     on.is_some_and(|on| outer[on..].iter().any(|token| token.is_word("UPDATE")))
+}
+
+fn yields_to_keys(tokens: &[Token<'_>]) -> bool {
+    let outer = outside_parentheses(tokens);
+    let first = outer.iter().take(2);
+    let on = outer.windows(2).any(is_on_conflict);
+    on || first.into_iter().any(|token| is_any(token, &["REPLACE", "IGNORE", "OR"]))
+}
+
+fn is_on_conflict(two: &[Token<'_>]) -> bool {
+    two[0].is_word("ON") && is_any(&two[1], &["DUPLICATE", "CONFLICT"])
 }
 
 #[cfg(test)]
@@ -72,11 +84,12 @@ mod tests {
                 names_table_again: false,
                 several_rows: false,
                 updates_on_conflict: false,
+                yields_to_keys: false,
             })
         };
         assert_eq!(shape("DELETE FROM t WHERE t.a = 1"), simple("t"));
         assert_eq!(shape("UPDATE `t0` SET a = a + 1"), simple("t0"));
-        assert_eq!(shape("INSERT IGNORE INTO t (a) VALUES (1)"), simple("t"));
+        assert_eq!(shape("INSERT INTO t (a) VALUES (1)"), simple("t"));
         assert_eq!(shape("UPDATE t, u SET t.a = 1"), None);
         assert_eq!(shape("DELETE FROM t ORDER BY a LIMIT 1"), None);
         let inside = shape("DELETE FROM t WHERE a IN (SELECT a FROM t)").expect("a shape");
@@ -88,6 +101,11 @@ mod tests {
         assert!(updates("INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2"));
         assert!(!updates("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING"));
         assert!(!updates("INSERT INTO t VALUES ('on, ON DUPLICATE KEY UPDATE')"));
+        let yields = |sql| shape(sql).expect("a shape").yields_to_keys;
+        assert!(yields("INSERT IGNORE INTO t (a) VALUES (1)"));
+        assert!(yields("REPLACE INTO t (a) VALUES (1)"));
+        assert!(yields("INSERT OR FAIL INTO t VALUES (1)"));
+        assert!(yields("INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING"));
         assert_eq!(shape("UPDATE"), None);
     }
 }

@@ -16,6 +16,17 @@ use crate::evidence::versions::{Row, Version, Writer};
 use crate::evidence::words::tuple;
 use crate::evidence::world::World;
 
+/// What can happen to a row, that which can hide it best from a scan first.
+const STRONGEST: [Meanwhile; 7] = [
+    Meanwhile::PrimaryKeyMoved,
+    Meanwhile::UniqueKeyMoved,
+    Meanwhile::IndexEntryMoved,
+    Meanwhile::Replaced,
+    Meanwhile::Inserted,
+    Meanwhile::Deleted,
+    Meanwhile::Changed,
+];
+
 /// What is known about a run from its texts.
 pub(super) struct Details<'r> {
     run: &'r Run,
@@ -159,19 +170,22 @@ impl<'r> Details<'r> {
         }
     }
 
-    /// What others did to a row since a transaction took its view.
+    /// What others did to a row since a transaction took its view: of several changes the one that can hide the row
+    /// best from a scan, because what came before or after it is not what the mistake depends on.
     fn meanwhile(&self, row: &Row, at: &Meeting<'_, '_>, world: &World) -> Meanwhile {
-        let Some(last) = row.versions.iter().rfind(|version| at.met(version)) else {
-            return Meanwhile::Nothing;
-        };
-        let at = row.versions.iter().position(|version| version == last).unwrap_or_default();
-        let before = row.versions[..at].iter().rev().find_map(|version| version.values.as_ref());
-        match (before, &last.values) {
-            (None, _) if self.stood_there_before(row, world) => Meanwhile::Replaced,
-            (None, _) => Meanwhile::Inserted,
-            (Some(_), None) => Meanwhile::Deleted,
-            (Some(before), Some(after)) => self.moved(row.table, before, after),
-        }
+        let met = row.versions.iter().enumerate().filter(|(_, version)| at.met(version));
+        let changes = met.map(|(at, version)| {
+            let mut earlier = row.versions[..at].iter().rev();
+            match (earlier.find_map(|version| version.values.as_ref()), &version.values) {
+                (None, _) if self.stood_there_before(row, world) => Meanwhile::Replaced,
+                (None, _) => Meanwhile::Inserted,
+                (Some(_), None) => Meanwhile::Deleted,
+                (Some(before), Some(after)) => self.moved(row.table, before, after),
+            }
+        });
+        changes
+            .min_by_key(|change| STRONGEST.iter().position(|it| it == change))
+            .unwrap_or_default()
     }
 
     /// Whether another row of the table had the same primary key.

@@ -152,33 +152,23 @@ impl<'r> Evaluator<'r> {
 
     /// The columns of a table's primary key; none if there is none, or it is not known.
     pub fn primary_key(&self, table: usize) -> Vec<usize> {
-        let (name, shape) = &self.run.final_state[table];
-        let is_it = |known: &&schema::Table| known.name.eq_ignore_ascii_case(name);
-        let Some(known) = self.schema.iter().find(is_it) else { return Vec::new() };
-        let column = |name: &String| {
-            shape.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
-        };
-        known.primary.iter().map(column).collect::<Option<_>>().unwrap_or_default()
+        let Some(known) = self.definition(table) else { return Vec::new() };
+        let places = known.primary.iter().map(|name| self.place(table, name));
+        places.collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The columns of a table that are in a key or an index.
     pub fn key_columns(&self, table: usize) -> Vec<usize> {
-        let (name, shape) = &self.run.final_state[table];
-        let known = self.schema.iter().find(|known| known.name.eq_ignore_ascii_case(name));
-        let columns = known.into_iter().flat_map(|it| {
+        let columns = self.definition(table).into_iter().flat_map(|it| {
             it.primary.iter().chain(&it.unique).chain(&it.indexed).chain(&it.foreign)
         });
-        let column = |name: &String| {
-            shape.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
-        };
-        columns.filter_map(column).collect()
+        columns.filter_map(|name| self.place(table, name)).collect()
     }
 
-    /// The column of a table's primary key, if no other index can be used for a condition on these columns, and the
-    /// table is in one piece.
-    pub fn scanned_key(&self, table: usize, condition: &[&str]) -> Option<usize> {
-        let name = &self.run.final_state[table].0;
-        let known = self.schema.iter().find(|known| known.name.eq_ignore_ascii_case(name))?;
+    /// Whether a condition on these columns leaves nothing but the table itself to be scanned: no other index has one
+    /// of them, and the table is in one piece.
+    pub fn is_scanned(&self, table: usize, condition: &[&str]) -> bool {
+        let Some(known) = self.definition(table) else { return false };
         let dialect = self.run.target.product.dialect();
         let is_divided = |statement: &Statement| {
             significant(&statement.sql, dialect).iter().any(|token| token.is_word("PARTITION"))
@@ -186,11 +176,30 @@ impl<'r> Evaluator<'r> {
         let mut indexed = known.unique.iter().chain(&known.indexed).chain(&known.foreign);
         let is_used =
             |column: &String| condition.iter().any(|name| name.eq_ignore_ascii_case(column));
-        let is_alone = !indexed.any(is_used) && !self.ddl.iter().any(is_divided);
-        match self.primary_key(table).as_slice() {
-            [column] if is_alone => Some(*column),
-            _ => None,
-        }
+        !indexed.any(is_used) && !self.ddl.iter().any(is_divided)
+    }
+
+    /// The indexes of a table but for its primary key, each with the places of its columns.
+    pub fn indexes(&self, table: usize) -> Vec<(&str, Vec<usize>)> {
+        let indexes =
+            self.definition(table).map_or_else(Vec::new, |known| known.indexes.iter().collect());
+        let places = indexes.into_iter().map(|index| {
+            let places = index.columns.iter().map(|column| self.place(table, column));
+            Some((index.name.as_str(), places.collect::<Option<Vec<usize>>>()?))
+        });
+        places.flatten().collect()
+    }
+
+    /// What the set-up says about a table.
+    fn definition(&self, table: usize) -> Option<&schema::Table> {
+        let name = &self.run.final_state[table].0;
+        self.schema.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The place of a column in the rows of a table.
+    fn place(&self, table: usize, name: &str) -> Option<usize> {
+        let columns = &self.run.final_state[table].1.columns;
+        columns.iter().position(|column| column.eq_ignore_ascii_case(name))
     }
 
     /// The tables that a row of this one may refer to: those that were created before it.

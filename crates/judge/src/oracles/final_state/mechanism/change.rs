@@ -4,7 +4,7 @@ use anchorite_claims::{Deviation, WriteView};
 
 use super::asked::{Situation, others};
 use super::inner;
-use super::scan::{self, Stops};
+use super::scan::Stops;
 use super::simulate::{Branches, Outer, Simulation};
 use super::treatment::{Effects, Treatment, combinations};
 use super::unfollowed::Unfollowed;
@@ -99,10 +99,14 @@ impl<'r> Simulation<'_, 'r> {
             let passes = held.is_some_and(|_| self.looks_dirty(statement))
                 && inner!(self.is_otherwise(&situation, held, &view, evaluator, laboratory));
             if inner!(matches) && !passes {
-                let values = before.and_then(|version| version.values.as_ref());
-                let column = self.scanned_key(statement.sql, situation.table, evaluator);
-                let key = column.and_then(|column| scan::integer(&values?[column]));
-                stops.add(key, until);
+                let Some(values) = before.and_then(|version| version.values.as_ref()) else {
+                    continue;
+                };
+                if stops.is_empty() {
+                    let (session, of) = (self.followed[writer].session, (situation.table, &view));
+                    stops.set_path(self.path(session, statement, of, evaluator, laboratory)?);
+                }
+                stops.add(state, row, values, until);
             }
         }
         Ok(Ok(stops))
@@ -118,7 +122,7 @@ impl<'r> Simulation<'_, 'r> {
     ) -> Outer<Vec<Treatment>> {
         let Situation { row, writer, statement, .. } = *situation;
         let (sees, begin) = self.view_of(writer, statement);
-        let (versions, views) = self.could_see(situation, stops, evaluator);
+        let (versions, views) = self.could_see(situation, stops);
         let mut effects = Vec::new();
         for version in &versions {
             for view in &views {
@@ -150,7 +154,7 @@ impl<'r> Simulation<'_, 'r> {
             inner!(self.held_otherwise(situation, &versions, &views[0], evaluator, laboratory));
         let last = versions.last().copied().flatten().filter(|_| changed_since);
         let deviation = last.map_or(Deviation::Earlier, how);
-        let (of_views, is_certain) = (views.len(), !stops.is_unknown());
+        let (of_views, is_certain) = (views.len(), stops.is_known(situation.state, row));
         let effects = Effects {
             effects,
             views: of_views,
@@ -221,7 +225,6 @@ impl<'r> Simulation<'_, 'r> {
         &self,
         situation: &Situation<'s, 'r>,
         stops: &Stops,
-        evaluator: &Evaluator<'r>,
     ) -> (Vec<Option<&'s Version>>, Vec<Contents>) {
         let Situation { state, row, writer, statement, .. } = *situation;
         let (sees, begin) = self.view_of(writer, statement);
@@ -229,9 +232,7 @@ impl<'r> Simulation<'_, 'r> {
         if let Some(own) = row.own(writer) {
             versions.push(Some(own));
         } else {
-            let column = self.scanned_key(statement.sql, situation.table, evaluator);
-            let keys = column.and_then(|column| scan::keys(row, column));
-            let reached = stops.reached(keys.as_deref(), begin);
+            let reached = stops.reached(state, row, begin);
             versions.push(row.committed_at(reached));
             versions.extend(row.committed_between(reached, statement.end).into_iter().map(Some));
         }
@@ -250,7 +251,7 @@ impl<'r> Simulation<'_, 'r> {
         stops: &Stops,
         evaluator: &Evaluator<'r>,
     ) -> Vec<Contents> {
-        let (versions, views) = self.could_see(situation, stops, evaluator);
+        let (versions, views) = self.could_see(situation, stops);
         let all_views = || views.iter().chain(&situation.dirty.views);
         let seen = versions
             .into_iter()

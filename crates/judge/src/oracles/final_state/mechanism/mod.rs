@@ -29,6 +29,7 @@ mod change;
 mod dirty;
 mod held;
 mod insert;
+mod plan;
 mod retried;
 mod scan;
 pub(in crate::oracles) mod simulate;
@@ -50,6 +51,8 @@ macro_rules! inner {
 }
 use inner;
 
+use std::collections::BTreeSet;
+
 use anchorite_claims::{Deviation, DocumentedWrites, Exception};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Rows, Run, RunError};
@@ -60,6 +63,7 @@ use crate::evidence::evaluator::Evaluator;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
+use plan::{Plan, plan};
 use simulate::{Course, Simulation};
 pub use unfollowed::Unfollowed;
 
@@ -136,12 +140,41 @@ impl<'r, 'c> Followed<'_, 'r, 'c> {
                 Err(reason) => unfollowed = Some(reason),
             }
         }
-        let ending = Ending { run: self.run, documented: self.documented, evaluator };
+        let scans = self.scans(&courses, evaluator, laboratory)?;
+        let ending = Ending { run: self.run, documented: self.documented, evaluator, scans };
         Ok(match (ending.conclude(&courses), unfollowed) {
             (documented @ Explanation::Documented { .. }, _) => documented,
             (_, Some(reason)) => Explanation::CannotTell(reason),
             (explanation, None) => explanation,
         })
+    }
+
+    /// The statements that deviate, and of which only the DBMS can say that they scan their table.
+    fn scans(
+        &self,
+        courses: &[Course],
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<BTreeSet<usize>, RunError> {
+        let deviations = courses.iter().flat_map(|course| &course.deviations);
+        let narrow = deviations.filter(|deviation| {
+            let exception = self.documented.excuse(deviation.word, deviation.kind);
+            exception.is_some_and(|exception| exception.scan)
+        });
+        let statements: BTreeSet<usize> = narrow.map(|deviation| deviation.n).collect();
+        let tables = self.initial.iter().enumerate();
+        let contents = tables.map(|(table, (_, rows))| (table, rows.rows.clone())).collect();
+        let mut scans = BTreeSet::new();
+        for n in statements {
+            let step = &self.run.case.steps[n - 1];
+            let sql = &step.statement.sql;
+            if evaluator.search(sql) == Search::Unknown
+                && plan(step.session, sql, &contents, evaluator, laboratory)? == Some(Plan::Table)
+            {
+                scans.insert(n);
+            }
+        }
+        Ok(scans)
     }
 }
 
@@ -150,6 +183,8 @@ struct Ending<'e, 'r, 'c> {
     run: &'r Run,
     documented: &'e DocumentedWrites<'c>,
     evaluator: &'e Evaluator<'r>,
+    /// The statements of which the DBMS says that they scan their table.
+    scans: BTreeSet<usize>,
 }
 
 /// What explains a course.
@@ -222,7 +257,9 @@ impl<'c> Ending<'_, '_, 'c> {
         let sql = &self.run.case.steps[deviation.n - 1].statement.sql;
         match self.evaluator.search(sql) {
             Search::Unique if exception.scan => None,
-            Search::Unknown if exception.scan => Some((exception, Some(Unfollowed::Search))),
+            Search::Unknown if exception.scan && !self.scans.contains(&deviation.n) => {
+                Some((exception, Some(Unfollowed::Search)))
+            }
             _ => Some((exception, None)),
         }
     }
