@@ -34,6 +34,28 @@ enum Looked {
     Hit(String),
 }
 
+impl From<Investigation> for Looked {
+    fn from(investigation: Investigation) -> Self {
+        match investigation {
+            Investigation::Again(fingerprint) => Self::Hit(fingerprint),
+            other => Self::Settled(Box::new(other)),
+        }
+    }
+}
+
+impl Looked {
+    /// The reduced case of a sequence that needs no case before it: it shows on fresh tables, too, if it is small.
+    fn alone(&self) -> Option<Case> {
+        let Self::Settled(investigation) = self else { return None };
+        match investigation.as_ref() {
+            Investigation::Confirmed { finding, .. } if finding.before.is_empty() => {
+                Some(finding.run.case.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Campaign<'_> {
     /// Works until the queue is closed and empty, or the time is up; what is left stays on disk.
     pub(super) fn investigate_all(&self, worker_state: &WorkerState) {
@@ -146,14 +168,22 @@ impl Campaign<'_> {
         let mut fast = Noted { runner: &mut fast, worker_state };
         let investigation =
             investigate(&examiner, &mut fast, &mut fresh, &suspected, effort, recorded)?;
-        let retraced = match &investigation {
-            Investigation::Again(fingerprint) => Some(Looked::Hit(fingerprint.clone())),
-            Investigation::NotShownAgain { .. } => {
-                self.retrace(&examiner, suspect, &suspected, kept)?
-            }
-            _ => None,
+        if !matches!(investigation, Investigation::NotShownAgain { .. }) {
+            return Ok(Looked::from(investigation));
+        }
+        let retraced = self.retrace(&examiner, suspect, &suspected, kept)?;
+        let Some(case) = retraced.as_ref().and_then(Looked::alone) else {
+            return Ok(retraced.unwrap_or_else(|| Looked::from(investigation)));
         };
-        Ok(retraced.unwrap_or_else(|| Looked::Settled(Box::new(investigation))))
+        let alone = crate::Suspicion { case: &case, ..suspected };
+        let investigation =
+            investigate(&examiner, &mut fast, &mut fresh, &alone, effort, recorded)?;
+        Ok(match investigation {
+            Investigation::NotShownAgain { .. } => {
+                retraced.unwrap_or_else(|| Looked::from(investigation))
+            }
+            shown => Looked::from(shown),
+        })
     }
 
     /// What does not show on fresh tables may show after the cases that ran before it; `None` if it does not. Where a

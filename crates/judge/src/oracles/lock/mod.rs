@@ -7,12 +7,14 @@
 //!
 //! Assumption: the row was still the same when the write began, and the write could see it. So nothing is claimed if
 //! the reader had written to the table before it read, or if another transaction has committed since the writer began.
-//! What the reader writes afterwards changes nothing for others. Keys that are locked although there is no row are in
+//! What the reader writes afterwards changes nothing for others, but where a write may look at versions that are not
+//! committed (the claims say so) and pass the row. Keys that are locked although there is no row are in
 //! `absent_key`. Blind spot: queries over several tables or without all columns; locks of writes; gaps.
 
 mod absent_key;
 mod patience;
 
+use anchorite_claims::{Deviation, WriteWord};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Deed, Judgement, Run, Value, Verdict};
 use anchorite_sql::{Definition, locked_table, write_shape};
@@ -98,6 +100,9 @@ impl Held<'_> {
         }
         let mut evaluator = evidence.evaluator()?;
         for meeting in meetings {
+            if Self::may_look_past(&meeting, evidence)? {
+                continue;
+            }
             let Meeting { write, table, writer, .. } = meeting;
             let others: Contents = evaluator
                 .may_refer_to(table)
@@ -120,6 +125,16 @@ impl Held<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the write may have judged a locked row by a version that the reader has made of it since, and passed it.
+    fn may_look_past(meeting: &Meeting<'_>, evidence: &Evidence<'_>) -> Result<bool, Unjudged> {
+        let Meeting { reader, read, write, .. } = meeting;
+        let documented = evidence.writes()?;
+        let word = WriteWord::of(&write.kind);
+        let excuse = word.and_then(|word| documented.excuse(word, Deviation::Held));
+        let mut between = reader.statements.iter().filter(|it| it.start > read.start);
+        Ok(excuse.is_some() && between.any(|it| it.is_write() && it.start < write.end))
     }
 
     /// Why a key that is not there was not locked; `None` if there is no evidence of that.
