@@ -45,6 +45,8 @@ pub(super) struct Following<'f, 'r, 'l> {
     pub transactions: &'f [Transaction<'r>],
     pub questions: Questions<'f, 'r, 'l>,
     pub actions: Vec<Action>,
+    /// The unique keys of each table.
+    pub keys: Vec<Vec<Vec<usize>>>,
 }
 
 impl<'r> Following<'_, 'r, '_> {
@@ -267,7 +269,7 @@ impl<'r> Following<'_, 'r, '_> {
     fn changes(&self, looking: &Looking<'_, '_>, view: &View, after: &Contents) -> Vec<Change> {
         // A REPLACE puts a new row in the place of an old one; all others change rows or remove them.
         let may_update = looking.statement.kind != StatementKind::Replace;
-        changes(looking.world, view, after, self.run.final_state.len(), may_update)
+        changes(looking.world, view, after, &self.keys, may_update)
     }
 
     /// An effect that is not there, in whole or in part, or is there twice.

@@ -91,6 +91,7 @@ fn followed(
         run: evidence.run,
         claims: documented.claims,
         transactions,
+        keys: evaluator.all_unique_keys(),
         questions: Questions::new(&evaluator, laboratory),
         actions: actions(&transactions.iter().collect::<Vec<_>>(), |statement| {
             statement.kind.writes()

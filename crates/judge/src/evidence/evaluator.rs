@@ -2,6 +2,8 @@
 //!
 //! Idea: no SQL is re-implemented; what was asked once is remembered.
 
+mod succession;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anchorite_model::sql::{StatementKind, literal};
@@ -13,6 +15,7 @@ use anchorite_sql::tokens::significant;
 use anchorite_sql::{Definition, ParsedStatement, schema, write_shape};
 
 use crate::laboratory::Laboratory;
+pub use succession::Successive;
 
 /// What a statement did to one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,6 +160,22 @@ impl<'r> Evaluator<'r> {
         places.collect::<Option<_>>().unwrap_or_default()
     }
 
+    /// The columns of each key of a table: the primary one, and those of unique columns.
+    pub fn unique_keys(&self, table: usize) -> Vec<Vec<usize>> {
+        let known = self.definition(table).into_iter();
+        let keys =
+            known.flat_map(|known| std::iter::once(&known.primary).chain(&known.unique_keys));
+        let places = keys.filter(|key| !key.is_empty()).map(|key| {
+            key.iter().map(|column| self.place(table, column)).collect::<Option<Vec<usize>>>()
+        });
+        places.flatten().collect()
+    }
+
+    /// The same for each table.
+    pub fn all_unique_keys(&self) -> Vec<Vec<Vec<usize>>> {
+        (0..self.run.final_state.len()).map(|table| self.unique_keys(table)).collect()
+    }
+
     /// The columns of a table that are in a key or an index.
     pub fn key_columns(&self, table: usize) -> Vec<usize> {
         let columns = self.definition(table).into_iter().flat_map(|it| {
@@ -287,11 +306,9 @@ impl<'r> Evaluator<'r> {
     ) -> Result<(), RunError> {
         let mut cases: BTreeMap<String, Case> = BTreeMap::new();
         for Question { session, sql, contents } in questions {
-            let mut statements = self.filling(contents);
-            statements.push((*sql).to_owned());
-            let key = statements.join(";\n");
+            let key = self.key(sql, contents);
             if !self.known.contains_key(&key) {
-                cases.insert(key, self.case(*session, statements));
+                cases.insert(key, self.case_on(*session, sql, contents));
             }
         }
         let (keys, cases): (Vec<String>, Vec<Case>) = cases.into_iter().unzip();
@@ -310,15 +327,22 @@ impl<'r> Evaluator<'r> {
         contents: &Contents,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Tried, RunError> {
-        let mut statements = self.filling(contents);
-        statements.push(sql.to_owned());
-        let key = statements.join(";\n");
+        let key = self.key(sql, contents);
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        let tried = read(laboratory.run(&self.case(session, statements))?);
+        let tried = read(laboratory.run(&self.case_on(session, sql, contents))?);
         self.known.insert(key, tried.clone());
         Ok(tried)
+    }
+
+    /// Under which a result is remembered: the order of rows does not matter.
+    fn key(&self, sql: &str, contents: &Contents) -> String {
+        let mut sorted = contents.clone();
+        sorted.values_mut().for_each(|rows| rows.sort());
+        let mut statements = self.filling(&sorted);
+        statements.push(sql.to_owned());
+        statements.join(";\n")
     }
 
     /// What the statement does to these contents.

@@ -83,17 +83,17 @@ impl World {
     }
 }
 
-/// What turned the contents of a view into what stands there afterwards. Rows that changed are told from rows that
-/// were replaced by how many values they share.
+/// What turned the contents of a view into what stands there afterwards. A row that changed is told from others by a
+/// key that it keeps (`keys`: those of each table), or else by how many values it keeps.
 pub fn changes(
     world: &World,
     view: &View,
     after: &Contents,
-    tables: usize,
+    keys: &[Vec<Vec<usize>>],
     may_update: bool,
 ) -> Vec<Change> {
     let mut found = Vec::new();
-    for table in 0..tables {
+    for (table, keys) in keys.iter().enumerate() {
         let mut added = after.get(&table).cloned().unwrap_or_default();
         let mut gone: Vec<(usize, &Vec<Value>)> = Vec::new();
         for (row, values) in view.0.iter().filter(|(row, _)| world.state.rows[**row].table == table)
@@ -104,7 +104,11 @@ pub fn changes(
             }
         }
         for (row, values) in gone {
-            let alike = |new: &Vec<Value>| new.iter().zip(values).filter(|(a, b)| a == b).count();
+            let alike = |new: &Vec<Value>| {
+                let keeps = |key: &Vec<usize>| key.iter().all(|at| new[*at] == values[*at]);
+                let same = new.iter().zip(values).filter(|(a, b)| a == b).count();
+                (keys.iter().any(keeps), same)
+            };
             let nearest = (0..added.len()).max_by_key(|at| alike(&added[*at]));
             let successor = nearest.filter(|_| may_update).map(|at| added.swap_remove(at));
             found.push(Change::Row(row, successor));

@@ -17,7 +17,7 @@ use super::statement::Known;
 use super::unjudged::Unjudged;
 use crate::evidence::actions::{Action, actions};
 use crate::evidence::difference::AnswerDifference;
-use crate::evidence::evaluator::{Evaluator, Question};
+use crate::evidence::evaluator::{Evaluator, Question, Successive};
 use crate::evidence::level_of_session;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::Writer;
@@ -213,6 +213,7 @@ impl<'r> Following<'_, 'r> {
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<(), RunError> {
+        self.perform_in_a_row(&course, actions, evaluator, laboratory)?;
         let mut questions = Vec::new();
         for (at, action) in actions.iter().enumerate() {
             if let Action::Perform { writer, statement } = *action {
@@ -242,6 +243,33 @@ impl<'r> Following<'_, 'r> {
             }
         }
         evaluator.find_out_all(&questions, laboratory)
+    }
+
+    /// Performs what lasts in a row, which is how most statements saw it.
+    fn perform_in_a_row(
+        &self,
+        course: &Course,
+        actions: &[Action],
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<(), RunError> {
+        let successive = actions.iter().filter_map(|action| {
+            let Action::Perform { writer, statement } = *action else { return None };
+            let transaction = &self.transactions[writer];
+            let performed = &transaction.statements[statement];
+            let traits = self.known.traits(performed.sql);
+            let writes = performed.kind.writes();
+            let lasts = transaction.committed || !writes;
+            (lasts && performed.reply.is_ok() && traits.is_of_rows).then(|| Successive {
+                session: transaction.session,
+                sql: performed.sql,
+                reach: self.known.filled_for(&traits),
+                writes,
+            })
+        });
+        let succession: Vec<Successive<'_>> = successive.collect();
+        let all = course.world.view(|_, row| row.versions.last()?.values.as_ref());
+        evaluator.find_out_in_a_row(&course.world.contents(&all), &succession, laboratory)
     }
 
     /// The snapshots that a transaction may have when a write needs one.

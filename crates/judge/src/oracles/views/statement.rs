@@ -68,6 +68,8 @@ pub struct Known<'r> {
     dialect: Dialect,
     /// The primary key of each table.
     pub keys: Vec<Vec<usize>>,
+    /// All unique keys of each table.
+    pub unique_keys: Vec<Vec<Vec<usize>>>,
     /// Whether rows of one table may refer to, or depend on, another one.
     is_linked: bool,
     waits: Vec<Wait>,
@@ -91,8 +93,15 @@ impl<'r> Known<'r> {
                 || (definition.table.is_none() && makes_more(&one.sql, dialect))
         });
         let keys = (0..run.final_state.len()).map(|table| evaluator.primary_key(table)).collect();
-        let mut known =
-            Self { run, dialect, keys, is_linked, waits: Vec::new(), traits: RefCell::default() };
+        let mut known = Self {
+            run,
+            dialect,
+            keys,
+            unique_keys: evaluator.all_unique_keys(),
+            is_linked,
+            waits: Vec::new(),
+            traits: RefCell::default(),
+        };
         known.waits = known.waits();
         Ok(known)
     }

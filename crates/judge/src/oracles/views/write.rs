@@ -143,7 +143,7 @@ impl<'r> Following<'_, 'r> {
         let after: Contents =
             tables.into_iter().enumerate().map(|(at, (_, rows))| (at, rows.rows)).collect();
         let may_update = write.kind != StatementKind::Replace;
-        let changed = changes(&course.world, view, &after, self.run.final_state.len(), may_update);
+        let changed = changes(&course.world, view, &after, &self.known.unique_keys, may_update);
         course.world.apply(&changed, place.writer, write.end);
         Ok(Next::Courses(vec![course]))
     }

@@ -62,9 +62,8 @@ impl<'r> Simulation<'_, 'r> {
             let (gone, added) = exchanged(old, &after.tables[table].1.rows);
             let updates = shape.updates_on_conflict;
             let change = Change { table, gone, added, updates };
-            if let Some(next) = change.apply(state, writer, statement, evaluator) {
-                branches.next.push((next, left));
-            }
+            let next = change.applied(state, writer, statement, evaluator);
+            branches.next.extend(next.into_iter().map(|next| (next, left.clone())));
         }
         let met = |moment| state.view(writer, moment).remove(&table);
         let is_quiet = met(begin) == met(statement.end) || is_read_once;
@@ -136,34 +135,61 @@ struct Change {
 }
 
 impl Change {
-    /// The state after it; `None` if it would change what another transaction has not committed yet, or what is not
-    /// there any more.
-    fn apply(
-        mut self,
+    /// The states that this may mean; none if it would change what another transaction has not committed yet, or what
+    /// is not there any more. A row that was changed keeps one of its keys; if it does not, any of the new rows may be
+    /// what it has become.
+    fn applied(
+        self,
         state: &State,
         writer: Writer,
         statement: &Performed<'_>,
         evaluator: &Evaluator<'_>,
-    ) -> Option<State> {
-        let mut next = state.clone();
-        let key = evaluator.primary_key(self.table);
-        let is_single = self.gone.len() == 1 && self.added.len() == 1;
+    ) -> Vec<State> {
+        let keys = evaluator.unique_keys(self.table);
+        let mut ways = vec![(state.clone(), self.added)];
         for values in &self.gone {
-            let seen = |row: &Row| row.visible(writer, statement.end) == Some(values);
-            let row = next.rows.iter_mut().find(|row| row.table == self.table && seen(row))?;
-            if row.held_by_others(writer).next().is_some() {
-                return None;
-            }
-            let same = |new: &Vec<Value>| {
-                is_single || !key.is_empty() && key.iter().all(|&at| new[at] == values[at])
+            let seen = |row: &Row| {
+                row.table == self.table && row.visible(writer, statement.end) == Some(values)
             };
-            let successor = self.added.iter().position(same).filter(|_| self.updates);
-            let successor = successor.map(|at| self.added.swap_remove(at));
-            row.versions.push(made(successor, writer, statement));
+            let mut next = Vec::new();
+            for (state, added) in ways {
+                let row = state.rows.iter().position(seen);
+                let is_free =
+                    |row: &usize| state.rows[*row].held_by_others(writer).next().is_none();
+                let Some(row) = row.filter(is_free) else { continue };
+                for successor in successors(values, &added, &keys, self.updates) {
+                    let (mut state, mut added) = (state.clone(), added.clone());
+                    let successor = successor.map(|at| added.swap_remove(at));
+                    state.rows[row].versions.push(made(successor, writer, statement));
+                    next.push((state, added));
+                }
+            }
+            ways = next;
         }
-        for values in self.added {
-            next.rows.push(Row::new(self.table, made(Some(values), writer, statement)));
-        }
-        Some(next)
+        let finished = ways.into_iter().map(|(mut state, added)| {
+            let new = |values| Row::new(self.table, made(Some(values), writer, statement));
+            state.rows.extend(added.into_iter().map(new));
+            state
+        });
+        finished.collect()
     }
+}
+
+/// Which of the new rows may be what a row has become; `None` = it was deleted.
+fn successors(
+    values: &[Value],
+    added: &[Vec<Value>],
+    keys: &[Vec<usize>],
+    updates: bool,
+) -> Vec<Option<usize>> {
+    if !updates || added.is_empty() {
+        return vec![None];
+    }
+    let keeps = |new: &Vec<Value>| {
+        let same = |column: &usize| new[*column] == values[*column] && new[*column] != Value::Null;
+        keys.iter().any(|key| key.iter().all(same))
+    };
+    let all = 0..added.len();
+    let kept: Vec<Option<usize>> = all.clone().filter(|at| keeps(&added[*at])).map(Some).collect();
+    if kept.is_empty() { all.map(Some).collect() } else { kept }
 }
