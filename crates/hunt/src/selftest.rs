@@ -102,9 +102,10 @@ pub struct Honest {
 }
 
 impl Planted {
-    /// Whether the oracle missed, in all cases, what it says it can see.
+    /// Whether the oracle missed, in all cases, what it says it can see. What the vendor's documentation allows breaks
+    /// no promise here, so it is no miss.
     pub fn is_blind(&self) -> bool {
-        self.declared && self.planted > 0 && self.found == 0
+        self.declared && self.planted > self.allowed && self.found == 0
     }
 }
 
