@@ -31,7 +31,9 @@ pub use quote::Quote;
 pub use reads::{ReadClaim, ReadKind, ReadView, SnapshotTaken};
 pub use source::ClaimsError;
 pub use version::{InvalidVersion, Version};
-pub use writes::{Deviation, ReadPlace, SerialOrder, WriteClaims, WriteView, WriteWord};
+pub use writes::{
+    Deviation, LockPromise, ReadPlace, SerialOrder, WriteClaims, WriteView, WriteWord,
+};
 
 /// What the documentation says about one anomaly at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

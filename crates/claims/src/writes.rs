@@ -15,6 +15,8 @@
 //! copied = "2026-09-12"
 //! url = "https://…"
 //! says = "…"
+//!
+//! [level.writes.one_writer]        # optional, with the same keys: one writer at a time in the whole database
 //! ```
 
 use anchorite_model::sql::StatementKind;
@@ -136,16 +138,18 @@ pub struct WriteClaims {
     /// its transaction ends.
     pub locking_reads: Option<String>,
     /// Whether a statement whose condition is exactly a primary or unique key locks it even if there is no row.
-    pub absent_keys: Option<AbsentKeys>,
+    pub absent_keys: Option<LockPromise>,
+    /// Whether there is one writer at a time in the whole database.
+    pub one_writer: Option<LockPromise>,
     /// The vendor's page.
     pub url: String,
     /// What it says, in our words.
     pub says: String,
 }
 
-/// The promise that a key without a row is locked.
+/// A promise about locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AbsentKeys {
+pub struct LockPromise {
     /// The words of the vendor's page.
     pub quote: Quote,
     /// The page.
@@ -199,14 +203,15 @@ pub(crate) struct WritesText {
     reads: Spanned<String>,
     sees: Spanned<String>,
     locking_reads: Option<Spanned<String>>,
-    absent_keys: Option<AbsentKeysText>,
+    absent_keys: Option<LockPromiseText>,
+    one_writer: Option<LockPromiseText>,
     url: Spanned<String>,
     says: Spanned<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AbsentKeysText {
+struct LockPromiseText {
     quote: Spanned<String>,
     copied: Spanned<String>,
     url: Spanned<String>,
@@ -233,14 +238,15 @@ impl Source<'_> {
             reads: self.one_of(&text.reads, &reads)?,
             sees: self.one_of(&text.sees, &views)?,
             locking_reads: text.locking_reads.as_ref().map(|url| self.url(url)).transpose()?,
-            absent_keys: text.absent_keys.as_ref().map(|it| self.absent_keys(it)).transpose()?,
+            absent_keys: text.absent_keys.as_ref().map(|it| self.lock_promise(it)).transpose()?,
+            one_writer: text.one_writer.as_ref().map(|it| self.lock_promise(it)).transpose()?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,
         })
     }
 
-    fn absent_keys(self, text: &AbsentKeysText) -> Result<AbsentKeys, ClaimsError> {
-        Ok(AbsentKeys {
+    fn lock_promise(self, text: &LockPromiseText) -> Result<LockPromise, ClaimsError> {
+        Ok(LockPromise {
             quote: self.words(&text.quote, &text.copied)?,
             url: self.url(&text.url)?,
             says: self.sentence(&text.says)?,

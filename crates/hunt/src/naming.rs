@@ -16,6 +16,7 @@
 
 use std::collections::BTreeSet;
 
+use anchorite_judge::oracles;
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Cause, Deed, Run, Signature};
 
@@ -45,14 +46,20 @@ impl Naming {
     }
 }
 
+/// What a claims file names is its own cause; an oracle whose violations are one deed each gives that.
+pub(crate) fn mechanism(signature: &Signature) -> Option<&str> {
+    let oracle = oracles::named(&signature.oracle).ok();
+    let deed = oracle.and_then(|oracle| oracle.deed_of(&signature.anomaly));
+    signature.mechanism().filter(|_| signature.exception.is_some() || deed.is_none())
+}
+
 /// The name of what an oracle has seen, and the cause that it is named after.
 fn name<'t>(
     tried: &'t Examined,
     signature: &Signature,
     found: &[String],
 ) -> (String, Option<&'t Cause>) {
-    // What a claims file names is its own cause.
-    if let Some(named) = signature.mechanism() {
+    if let Some(named) = mechanism(signature) {
         return (fingerprint(&tried.run, &named.replace(' ', "-")), None);
     }
     let causes = causes_of(tried, signature);

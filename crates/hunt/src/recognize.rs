@@ -11,6 +11,7 @@ use anchorite_reduce::{Edit, contrast};
 use anchorite_stage::{Runner, StageError};
 
 use crate::Examined;
+use crate::naming::mechanism;
 use crate::question::{Question, shows};
 
 impl Question<'_> {
@@ -52,7 +53,7 @@ impl Question<'_> {
         let (target, level) = (&finding.run.target, level_of(&finding.run));
         let said = finding.judgements.iter().filter(|said| said.oracle == self.wanted.oracle);
         let causes = said.flat_map(|said| said.causes.iter().map(Cause::name));
-        let names: Vec<String> = match self.wanted.mechanism() {
+        let names: Vec<String> = match mechanism(&self.wanted) {
             Some(mechanism) => vec![mechanism.to_owned()],
             None => causes.collect(),
         };

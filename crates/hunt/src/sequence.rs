@@ -25,7 +25,7 @@ use crate::{Examined, Examiner};
 /// The most cases before a suspect that are run again.
 pub const BEFORE_MAX: u64 = 400;
 /// What the fingerprint of a sequence ends in: a single case with the same shape has another cause.
-const SUFFIX: &str = "-sequence";
+pub(crate) const SUFFIX: &str = "-sequence";
 
 /// Something to do with a runner.
 pub type Work<'w> = &'w mut dyn FnMut(&mut dyn Runner) -> Result<(), StageError>;

@@ -6,8 +6,8 @@
 //! Blind spot: apart from the quotes the words are ours; the page decides.
 
 use anchorite_claims::{
-    Bounds, Claim, Claims, Exception, LevelClaims, Quote, ReadClaim, ReadPlace, SerialOrder,
-    Setting, SnapshotTaken, Subject, Version, WriteClaims, WriteView,
+    Bounds, Claim, Claims, Exception, LevelClaims, LockPromise, Quote, ReadClaim, ReadPlace,
+    SerialOrder, Setting, SnapshotTaken, Subject, Version, WriteClaims, WriteView,
 };
 use anchorite_model::{Level, Rank, TargetInfo};
 use serde_json::{Value, json};
@@ -97,11 +97,12 @@ impl Sheet<'_> {
             let kept = "what a locking read returned stays as it is until its transaction ends";
             let locking = |url: &'c String| Entry::new(kept.to_owned(), "", url);
             entries.extend(writes.locking_reads.as_ref().map(locking));
-            entries.extend(writes.absent_keys.as_ref().map(|promise| Entry {
-                head: "a point query locks a key that is not there".to_owned(),
-                says: &promise.says,
-                quote: Some(&promise.quote),
-                url: &promise.url,
+            let absent = "a point query locks a key that is not there";
+            let one = "there is one writer at a time";
+            let promises = [(absent, &writes.absent_keys), (one, &writes.one_writer)];
+            entries.extend(promises.into_iter().filter_map(|(head, promise)| {
+                let LockPromise { says, quote, url } = promise.as_ref()?;
+                Some(Entry { head: head.to_owned(), says, quote: Some(quote), url })
             }));
         }
         entries.extend(self.reads(level).into_iter().map(|read| Entry {
@@ -325,6 +326,15 @@ fn read_json(read: &ReadClaim) -> Value {
     })
 }
 
+fn promise_json(promise: &LockPromise) -> Value {
+    json!({
+        "quote": promise.quote.words,
+        "copied": promise.quote.copied,
+        "url": promise.url,
+        "says": promise.says,
+    })
+}
+
 fn level_json(sheet: &Sheet<'_>, level: &LevelClaims) -> Value {
     let anomalies = sheet.anomalies(level).into_iter().map(|claim| {
         json!({
@@ -359,12 +369,8 @@ fn level_json(sheet: &Sheet<'_>, level: &LevelClaims) -> Value {
             "reads": reads(writes),
             "sees": sees(writes),
             "locking_reads": writes.locking_reads,
-            "absent_keys": writes.absent_keys.as_ref().map(|promise| json!({
-                "quote": promise.quote.words,
-                "copied": promise.quote.copied,
-                "url": promise.url,
-                "says": promise.says,
-            })),
+            "absent_keys": writes.absent_keys.as_ref().map(promise_json),
+            "one_writer": writes.one_writer.as_ref().map(promise_json),
             "url": writes.url,
             "says": writes.says,
         })

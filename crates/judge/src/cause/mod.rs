@@ -31,7 +31,10 @@ use crate::evidence::versions::State;
 use crate::evidence::world::World;
 use crate::laboratory::Laboratory;
 use crate::oracles;
+use crate::oracles::damage::is_damaged;
+use crate::oracles::errors::untold;
 use crate::oracles::final_state::{READS, STATEMENTS, TRANSACTIONS};
+use crate::oracles::lock::one_writer::two_writers;
 use details::Details;
 use follow::Following;
 use questions::Questions;
@@ -53,6 +56,9 @@ pub fn causes(
         return Ok(judgement.causes.clone());
     }
     let details = Details::of(evidence.run);
+    if let Some(deed) = root(evidence) {
+        return Ok(vec![details.of_oracle(deed)]);
+    }
     let oracle = oracles::named(&judgement.oracle);
     if let Some(deed) = oracle.ok().and_then(|oracle| oracle.deed_of(anomaly)) {
         return Ok(vec![details.of_oracle(deed)]);
@@ -69,6 +75,21 @@ pub fn causes(
         _ if is_about_orders => Deed::Unexplained,
         _ => Deed::AnsweredDifferently,
     })])
+}
+
+/// What explains everything else that is wrong in a run: the data are damaged, a transaction was ended and not told, or
+/// there were two writers at a time.
+fn root(evidence: &Evidence<'_>) -> Option<Deed> {
+    let run = evidence.run;
+    if is_damaged(run) {
+        return Some(Deed::DataDamaged);
+    }
+    let transactions = evidence.transactions().ok()?;
+    if transactions.iter().any(|transaction| untold(run, transaction).is_some()) {
+        return Some(Deed::EndedUntold);
+    }
+    let promise = evidence.writes().ok()?.claims.one_writer.as_ref();
+    promise.and_then(|_| two_writers(run, transactions)).map(|_| Deed::DidNotWait)
 }
 
 /// The causes that the run itself shows when it is followed.

@@ -9,7 +9,7 @@
 //! Source: the vendors' lists of errors, in the products' descriptors. Assumption: the files were not damaged from
 //! outside; a campaign's tables are new. Blind spot: damage that the server does not notice itself.
 
-use anchorite_model::{Deed, Event, Judgement, Outcome, Product, Verdict};
+use anchorite_model::{Deed, Event, Judgement, Outcome, Product, Run, Verdict};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
@@ -53,6 +53,11 @@ impl Oracle for Damage {
         };
         Ok(Judgement::new(self.name(), verdict))
     }
+}
+
+/// Whether a statement of a run was answered so.
+pub fn is_damaged(run: &Run) -> bool {
+    !reports(run.target.product, &run.events).is_empty()
 }
 
 /// A sentence for each statement that was answered so.

@@ -33,3 +33,28 @@ fn a_point_query_locks_a_key_that_is_not_there() {
         assert_eq!(verdict(rr, &optimistic), "pass", "{first}: who inserts does not wait");
     }
 }
+
+/// SQLite has one writer at a time, whatever rows and tables the two are at.
+#[test]
+fn two_writers_at_a_time_are_one_too_many() {
+    let text = |second: &str, meanwhile: &str, later: &str| {
+        format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE u (a INT)
+             setup INSERT INTO t VALUES (1, 0), (2, 0)
+             t1 BEGIN
+             t1 UPDATE t SET b = 1 WHERE a = 1 -> 1
+             {meanwhile}
+             {second}
+             {later}
+             t = (1, 1), (2, 0)
+             u = (5)"
+        )
+    };
+    let verdict = |text: &str| judged("lock", &run("sqlite 3.50.0", Level::Serializable, text));
+    let (end, insert) = ("t1 COMMIT", "t2 INSERT INTO u VALUES (5) -> 1");
+    assert_eq!(verdict(&text(insert, "", end)), "violation");
+    assert_eq!(verdict(&text(insert, end, "")), "pass", "one after the other");
+    let nothing = "t2 DELETE FROM u -> 0";
+    assert_eq!(verdict(&text(nothing, "", end)), "pass", "nothing is written");
+}

@@ -9,7 +9,7 @@ use crate::evidence::words::abridged;
 const DETECTION: &str = "deadlock_detect";
 
 /// A statement that was answered with success, after which the server says that there is no transaction any more.
-pub(super) fn untold(run: &Run, transaction: &Transaction<'_>) -> Option<String> {
+pub fn untold(run: &Run, transaction: &Transaction<'_>) -> Option<String> {
     transaction.begin?;
     let is_told = transaction.statements.iter().any(|statement| statement.reply.is_err());
     let gone = transaction

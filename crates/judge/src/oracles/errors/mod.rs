@@ -26,13 +26,16 @@ use super::{Needs, Oracle, Sees, Unjudged};
 use crate::evidence::Evidence;
 use crate::laboratory::Laboratory;
 use causeless::{Causeless, Failure};
+pub use ended::untold;
 use otherwise::Otherwise;
 use reach::Tables;
 
 /// The name of the violation: a failure for which no other transaction is a cause.
 pub const CAUSELESS: &str = "failure without a conflict";
-/// The name of the violation: an error of a class that no serial order gives.
+/// The name of the violation: an error, where the statement fails with one of another class in some serial order.
 pub const OTHERWISE: &str = "error of another class";
+/// The name of the violation: an error, where the statement succeeds in every serial order.
+pub const UNREASONED: &str = "failure without a reason";
 /// The name of the violation: a circle of waits that only the stage has ended.
 pub const ENDLESS: &str = "deadlock not ended";
 /// The name of the violation: the server has ended a transaction without an error.
@@ -80,8 +83,7 @@ impl Oracle for Errors {
 fn verdict(evidence: &Evidence<'_>, laboratory: &mut Laboratory<'_>) -> Result<Verdict, Unjudged> {
     let run = evidence.run;
     let transactions = evidence.transactions()?;
-    let untold: Vec<String> =
-        transactions.iter().filter_map(|one| ended::untold(run, one)).collect();
+    let untold: Vec<String> = transactions.iter().filter_map(|one| untold(run, one)).collect();
     if !untold.is_empty() {
         return Ok(Verdict::undocumented(UNTOLD, untold));
     }
@@ -108,7 +110,8 @@ fn verdict(evidence: &Evidence<'_>, laboratory: &mut Laboratory<'_>) -> Result<V
     let search =
         Otherwise { evidence, claims: evidence.writes()?.claims, transactions, tables: &tables };
     let otherwise = search.because(laboratory)?;
-    Ok(otherwise.map_or(Verdict::Pass, |because| Verdict::undocumented(OTHERWISE, because)))
+    Ok(otherwise
+        .map_or(Verdict::Pass, |(anomaly, because)| Verdict::undocumented(anomaly, because)))
 }
 
 /// Failures that nobody else can have caused, unless the vendor documents that they happen.

@@ -20,6 +20,7 @@ use anchorite_model::sql::StatementKind;
 use anchorite_model::{DbError, Ending, ErrorClass, Level, Outcome, RunError};
 
 use super::reach::Tables;
+use super::{OTHERWISE, UNREASONED};
 use crate::evidence::ends::last_event;
 use crate::evidence::orders::orders;
 use crate::evidence::refusals::refused_inserts;
@@ -34,6 +35,9 @@ use crate::oracles::Unjudged;
 /// The most sequences before a statement that are executed.
 const SEQUENCES_MAX: usize = 16;
 
+/// How it is told that a statement succeeds.
+const SUCCEEDS: &str = "succeeds";
+
 /// A search for errors that no serial order gives.
 pub(super) struct Otherwise<'a, 'r> {
     pub evidence: &'a Evidence<'r>,
@@ -43,11 +47,11 @@ pub(super) struct Otherwise<'a, 'r> {
 }
 
 impl<'r> Otherwise<'_, 'r> {
-    /// Why an error is none that a serial order gives; `None` if there is no evidence of that.
+    /// Which violation an error is that no serial order gives, and why; `None` if there is no evidence of that.
     pub(super) fn because(
         &self,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<Vec<String>>, Unjudged> {
+    ) -> Result<Option<(&'static str, Vec<String>)>, Unjudged> {
         let product = self.evidence.run.target.product;
         let refused = refused_inserts(self.transactions, product, self.claims.sees);
         let is_refused = |n: usize| refused.iter().any(|one| one.statements[0].n == n);
@@ -70,7 +74,9 @@ impl<'r> Otherwise<'_, 'r> {
                 continue;
             }
             if let Some(seen) = self.in_serial_orders(&alone, error.class, laboratory)? {
-                return Ok(Some(vec![told(statement, error, &seen)]));
+                let succeeds = seen.iter().all(|outcome| outcome == SUCCEEDS);
+                let anomaly = if succeeds { UNREASONED } else { OTHERWISE };
+                return Ok(Some((anomaly, vec![told(statement, error, &seen)])));
             }
         }
         Ok(None)
@@ -140,7 +146,7 @@ impl<'r> Otherwise<'_, 'r> {
                 return Ok(None);
             }
             match step.and_then(|step| last_event(&performed, step)).map(|event| &event.outcome) {
-                Some(Outcome::Ok(_)) => drop(seen.insert("succeeds".to_owned())),
+                Some(Outcome::Ok(_)) => drop(seen.insert(SUCCEEDS.to_owned())),
                 Some(Outcome::Error(error))
                     if error.class != class && !error.class.is_of_others() =>
                 {

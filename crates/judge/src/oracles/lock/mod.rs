@@ -5,13 +5,15 @@
 //! transaction is open, is wrong whatever the order of the transactions is. The DBMS itself is asked whether it
 //! matches, on a table with just that row. The claims say where the vendor promises this (`locking_reads`).
 //!
-//! Assumption: the row was still the same when the write began, and the write could see it. So nothing is claimed if
-//! the reader had written to the table before it read, or if another transaction has committed since the writer began.
-//! What the reader writes afterwards changes nothing for others, but where a write may look at versions that are not
-//! committed (the claims say so) and pass the row. Keys that are locked although there is no row are in
-//! `absent_key`. Blind spot: queries over several tables or without all columns; locks of writes; gaps.
+//! Assumption: the row was still the same when the write began, and the write could see it. So nothing is claimed
+//! if the reader had written to the table before it read, or if another transaction has committed since the writer
+//! began. What the reader writes afterwards changes nothing for others, but where a write may look at versions that
+//! are not committed (the claims say so) and pass the row. Keys that are locked although there is no row are in
+//! `absent_key`, databases with one writer at a time in `one_writer`. Blind spot: queries over several tables or
+//! without all columns; locks of writes; gaps.
 
 mod absent_key;
+pub(crate) mod one_writer;
 mod patience;
 
 use anchorite_claims::{Deviation, WriteWord};
@@ -58,7 +60,7 @@ impl Oracle for Lock {
         let held = Held { run: evidence.run, transactions: evidence.transactions()? };
         let because = match held.broken(evidence, laboratory)? {
             Some(because) => Some(because),
-            None => held.broken_at_absent_key(evidence)?,
+            None => held.broken_at_absent_key(evidence)?.or(held.broken_by_two_writers(evidence)?),
         };
         let verdict = because.map_or(Verdict::Pass, |because| Verdict::broken(LOCK, because));
         Ok(Judgement::new(self.name(), verdict))
@@ -145,6 +147,16 @@ impl Held<'_> {
         let Some(promise) = &evidence.writes()?.claims.absent_keys else { return Ok(None) };
         let overlooked = absent_key::overlooked(self.run, self.transactions);
         Ok(overlooked.map(|overlooked| overlooked.sentences(&promise.says, &promise.url)))
+    }
+
+    /// Why there were two writers at a time; `None` if there were not.
+    fn broken_by_two_writers(
+        &self,
+        evidence: &Evidence<'_>,
+    ) -> Result<Option<Vec<String>>, Unjudged> {
+        let Some(promise) = &evidence.writes()?.claims.one_writer else { return Ok(None) };
+        let two = one_writer::two_writers(self.run, self.transactions);
+        Ok(two.map(|two| two.sentences(&promise.says, &promise.url)))
     }
 
     fn meetings(&self) -> Vec<Meeting<'_>> {

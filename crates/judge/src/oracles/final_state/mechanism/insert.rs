@@ -4,7 +4,7 @@
 use anchorite_claims::WriteView;
 use anchorite_model::Value;
 
-use super::dirty::uncommitted;
+use super::dirty::{Dirty, uncommitted};
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
 use super::successors::exchanged;
 use super::unfollowed::Unfollowed;
@@ -67,7 +67,19 @@ impl<'r> Simulation<'_, 'r> {
         }
         let met = |moment| state.view(writer, moment).remove(&table);
         let is_quiet = met(begin) == met(statement.end) || is_read_once;
-        branches.other = match () {
+        branches.other = self.in_doubt(writer, shape, &dirty, (is_one, is_quiet));
+        Ok(Ok(branches))
+    }
+
+    /// Why it may have done otherwise. `is_one`: its query had one view; `is_quiet`: its table did not change meanwhile.
+    fn in_doubt(
+        &self,
+        writer: Writer,
+        shape: &WriteShape,
+        dirty: &Dirty,
+        (is_one, is_quiet): (bool, bool),
+    ) -> Option<Unfollowed> {
+        match () {
             // It checks keys in its snapshot, and again when it commits.
             () if self.followed[writer].begin.is_some_and(is_optimistic) => {
                 Some(Unfollowed::Optimistic)
@@ -81,8 +93,7 @@ impl<'r> Simulation<'_, 'r> {
                 Some(Unfollowed::DirtyTable)
             }
             () => dirty.other,
-        };
-        Ok(Ok(branches))
+        }
     }
 
     /// The contents that the statement may have worked on, latest first: keys are those of its end, what its query
