@@ -71,7 +71,7 @@ impl<'r> Simulation<'_, 'r> {
         Ok(Ok(branches))
     }
 
-    /// Why it may have done otherwise. `is_one`: its query had one view; `is_quiet`: its table did not change meanwhile.
+    /// Why it may have done otherwise. `is_one`: its query had one view; `is_quiet`: nobody changed the table.
     fn in_doubt(
         &self,
         writer: Writer,
