@@ -3,14 +3,22 @@
 //! Idea: an INSERT of constants that fails with a duplicate key says that the key existed. So it is placed in the
 //! serial orders: if one explains everything else, but none also explains the refusal, no row can have had the key.
 //!
+//! A transaction of several statements may be open meanwhile and move the key later, which no order of whole
+//! transactions shows. So each refused INSERT is also tried after what had been committed by then: if all of them are
+//! refused there, nothing is said.
+//!
 //! Assumption: the refused INSERT left no trace. Blind spot: INSERTs after other writes of their transaction, those
 //! that read what they insert, and optimistic transactions, which find out about a key at their COMMIT.
 
-use anchorite_model::{Deed, Judgement, Verdict};
+use anchorite_model::{Deed, Judgement, Outcome, Verdict};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
+use crate::evidence::ends::last_event;
+use crate::evidence::refusals::refused_inserts;
+use crate::evidence::replay::{Form, replay};
 use crate::evidence::serial::{MOST_ORDERS, Serial, shown};
+use crate::evidence::transactions::Transaction;
 use crate::laboratory::Laboratory;
 
 /// The name of the violation: an INSERT was refused because of a key that no order gives.
@@ -59,8 +67,37 @@ impl Oracle for RefusedKey {
             let reason = "no serial order explains the run without the refused INSERT either";
             return Err(reason.to_owned().into());
         }
+        if refused_at_their_moment(evidence, laboratory)? {
+            let reason =
+                "a key was taken when an INSERT was refused, but in no order of whole transactions";
+            return Err(reason.to_owned().into());
+        }
         let (expected, because) = shown(orders);
         let verdict = Verdict::broken(REFUSED, because);
         Ok(Judgement { expected, ..Judgement::new(self.name(), verdict) })
     }
+}
+
+/// Whether each refused INSERT is also refused after what had been committed by then, in the order of the commits.
+fn refused_at_their_moment(
+    evidence: &Evidence<'_>,
+    laboratory: &mut Laboratory<'_>,
+) -> Result<bool, Unjudged> {
+    let run = evidence.run;
+    let (transactions, sees) = (evidence.transactions()?, evidence.writes()?.claims.sees);
+    for refused in &refused_inserts(transactions, run.target.product, sees) {
+        let is_before = |other: &&Transaction<'_>| other.committed && other.ended < refused.ended;
+        let mut order: Vec<&Transaction<'_>> = transactions.iter().filter(is_before).collect();
+        order.sort_by_key(|other| other.ended);
+        order.push(refused);
+        let replay = replay(run, &order, Form::Transactions, true);
+        let performed = laboratory.run(&replay.case)?;
+        let is_it = |n: usize| refused.statements.iter().any(|statement| statement.n == n);
+        let step = replay.compared().find_map(|(n, step)| is_it(n).then_some(step));
+        let event = step.and_then(|step| last_event(&performed, step));
+        if !event.is_some_and(|event| matches!(event.outcome, Outcome::Error(_))) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
