@@ -5,8 +5,9 @@
 //! and are left out; statements that failed on their own account must fail again.
 
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Case, Run, Statement, Step};
+use anchorite_model::{Case, Outcome, Run, Statement, Step};
 
+use super::ends::last_event;
 use super::transactions::{Performed, Transaction};
 
 /// How a serial order is executed.
@@ -30,6 +31,12 @@ impl Replay {
     /// The statements whose answers are compared: their numbers in the run and here.
     pub fn compared(&self) -> impl Iterator<Item = (usize, usize)> {
         self.origins.iter().enumerate().filter_map(|(step, origin)| Some(((*origin)?, step + 1)))
+    }
+
+    /// What a statement of the run was answered when this was performed; `None` if it is not compared.
+    pub fn answer<'p>(&self, performed: &'p Run, n: usize) -> Option<&'p Outcome> {
+        let step = self.compared().find_map(|(of, step)| (of == n).then_some(step))?;
+        last_event(performed, step).map(|event| &event.outcome)
     }
 }
 

@@ -14,7 +14,6 @@ use anchorite_model::{Deed, Judgement, Outcome, Verdict};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
-use crate::evidence::ends::last_event;
 use crate::evidence::refusals::refused_inserts;
 use crate::evidence::replay::{Form, replay};
 use crate::evidence::serial::{MOST_ORDERS, Serial, shown};
@@ -92,10 +91,8 @@ fn refused_at_their_moment(
         order.push(refused);
         let replay = replay(run, &order, Form::Transactions, true);
         let performed = laboratory.run(&replay.case)?;
-        let is_it = |n: usize| refused.statements.iter().any(|statement| statement.n == n);
-        let step = replay.compared().find_map(|(n, step)| is_it(n).then_some(step));
-        let event = step.and_then(|step| last_event(&performed, step));
-        if !event.is_some_and(|event| matches!(event.outcome, Outcome::Error(_))) {
+        let answer = refused.statements.last().and_then(|it| replay.answer(&performed, it.n));
+        if !matches!(answer, Some(Outcome::Error(_))) {
             return Ok(false);
         }
     }

@@ -21,7 +21,6 @@ use anchorite_model::{DbError, Ending, ErrorClass, Level, Outcome, RunError};
 
 use super::reach::Tables;
 use super::{OTHERWISE, UNREASONED};
-use crate::evidence::ends::last_event;
 use crate::evidence::orders::orders;
 use crate::evidence::refusals::refused_inserts;
 use crate::evidence::replay::{Form, replay};
@@ -139,13 +138,11 @@ impl<'r> Otherwise<'_, 'r> {
             let order: Vec<&Transaction<'_>> = before.into_iter().chain([alone]).collect();
             let replay = replay(self.evidence.run, &order, Form::Transactions, true);
             let failed = alone.statements.last().map(|statement| statement.n);
-            let mut compared = replay.compared();
-            let step = compared.find_map(|(n, step)| (Some(n) == failed).then_some(step));
             let performed = laboratory.run(&replay.case)?;
             if let Ending::TargetLost(_) = performed.ending {
                 return Ok(None);
             }
-            match step.and_then(|step| last_event(&performed, step)).map(|event| &event.outcome) {
+            match failed.and_then(|n| replay.answer(&performed, n)) {
                 Some(Outcome::Ok(_)) => drop(seen.insert(SUCCEEDS.to_owned())),
                 Some(Outcome::Error(error))
                     if error.class != class && !error.class.is_of_others() =>
