@@ -13,7 +13,7 @@ use crate::StoreError;
 /// Held as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -22,9 +22,17 @@ impl Lock {
         let path = folder.join("lock");
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::InUse(folder.to_owned())),
             Err(error) => Err(StoreError::io("lock", &path)(error.into())),
         }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A process that is being started has a copy of every open file for a moment. Closing this one would leave the
+        // lock to that copy. Nothing is lost if unlocking fails: the lock then ends with the last copy.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
