@@ -18,7 +18,7 @@ use crate::evidence::difference::answers;
 use crate::evidence::ends::last_event;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::transactions::Transaction;
-use crate::evidence::versions::Writer;
+use crate::evidence::versions::{Version, Writer};
 use crate::evidence::world::{Change, View, World, changes};
 
 /// The most questions to the DBMS.
@@ -60,11 +60,40 @@ impl<'r> Following<'_, 'r, '_> {
         let most = if statements <= STATEMENTS_FOR_TWO { 2 } else { 1 };
         for mistakes in 0..=most {
             let found = self.courses(initial, mistakes)?;
-            if !found.is_empty() {
+            if found.is_empty() {
+                continue;
+            }
+            let is_plain = |(world, made): &(World, Vec<Mistake>)| {
+                made.iter().all(|mistake| self.is_unprovoked(world, mistake))
+            };
+            if mistakes == 0 || mistakes == most || !found.iter().all(is_plain) {
                 return Ok(found);
             }
+            // Two rows that were changed meanwhile are missed more easily than one that nobody touched.
+            let mut more = self.courses(initial, mistakes + 1)?;
+            more.retain(|(world, made)| {
+                let is_likely = |mistake: &Mistake| {
+                    mistake.deed == Deed::RowMissed && !self.is_unprovoked(world, mistake)
+                };
+                made.len() > mistakes && made.iter().all(is_likely)
+            });
+            return Ok(if more.is_empty() { found } else { more });
         }
         Ok(Vec::new())
+    }
+
+    /// Whether a row was missed that nobody else had touched while the statement ran.
+    fn is_unprovoked(&self, world: &World, mistake: &Mistake) -> bool {
+        let mut statements = self.transactions[mistake.writer].statements.iter();
+        let statement = statements.find(|statement| Some(statement.n) == mistake.n);
+        let (Some(statement), Some(row)) = (statement, mistake.row) else { return false };
+        let row = &world.state.rows[row];
+        let is_meanwhile = |version: &Version| {
+            version.writer.is_some_and(|writer| writer != mistake.writer)
+                && version.made < statement.end
+                && version.committed.is_none_or(|at| at > statement.start)
+        };
+        mistake.deed == Deed::RowMissed && !row.versions.iter().any(is_meanwhile)
     }
 
     fn courses(
