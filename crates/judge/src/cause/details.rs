@@ -87,8 +87,7 @@ impl<'r> Details<'r> {
         transactions: &[Transaction<'_>],
     ) -> Cause {
         let transaction = &transactions[mistake.writer];
-        let is_it = |statement: &&Performed<'_>| Some(statement.n) == mistake.n;
-        let statement = transaction.statements.iter().find(is_it);
+        let statement = mistake.statement(transactions);
         let row = mistake.row.map(|row| &world.state.rows[row]);
         Cause {
             deed: mistake.deed,

@@ -2,7 +2,8 @@
 //!
 //! Idea: as long as a statement's answer is what a right view gives, it was right. A mistake is one wrong view, or one
 //! effect that is not there. A course that ends with the tables of the run explains it; the courses with the fewest
-//! mistakes are the causes. The DBMS itself is asked what a statement does to a view.
+//! mistakes are the causes, but for a row that is missed although nobody touched it: two rows that were changed
+//! meanwhile are the likelier cause. The DBMS itself is asked what a statement does to a view.
 //!
 //! Assumption: what a statement does depends on the rows that it sees. Blind spot: more than two mistakes, and two in
 //! long schedules; there the cause is said to be unexplained.
@@ -84,8 +85,7 @@ impl<'r> Following<'_, 'r, '_> {
 
     /// Whether a row was missed that nobody else had touched while the statement ran.
     fn is_unprovoked(&self, world: &World, mistake: &Mistake) -> bool {
-        let mut statements = self.transactions[mistake.writer].statements.iter();
-        let statement = statements.find(|statement| Some(statement.n) == mistake.n);
+        let statement = mistake.statement(self.transactions);
         let (Some(statement), Some(row)) = (statement, mistake.row) else { return false };
         let row = &world.state.rows[row];
         let is_meanwhile = |version: &Version| {

@@ -27,6 +27,17 @@ pub(super) struct Mistake {
     pub row: Option<usize>,
 }
 
+impl Mistake {
+    /// The statement, unless it is the end of a transaction.
+    pub(super) fn statement<'t, 'r>(
+        &self,
+        transactions: &'t [Transaction<'r>],
+    ) -> Option<&'t Performed<'r>> {
+        let mut statements = transactions[self.writer].statements.iter();
+        statements.find(|statement| Some(statement.n) == self.n)
+    }
+}
+
 /// A statement that is being looked at.
 #[derive(Clone, Copy)]
 pub(super) struct Looking<'s, 'r> {
