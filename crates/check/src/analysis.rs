@@ -139,6 +139,31 @@ impl<'a> Analysis<'a> {
         follows && self.history.has_real_time()
     }
 
+    /// Why the recorded times cannot be believed, if a session has a transaction that was answered before an earlier
+    /// one of the same session was invoked.
+    pub(crate) fn contradicting_times(&self) -> Option<String> {
+        let mut latest = vec![None; self.history.sessions.len()];
+        for &txn in &self.sessions.order {
+            let what = self.history.txns[txn as usize];
+            let slot: &mut Option<TxnId> = &mut latest[what.session as usize];
+            let invoked = |txn: TxnId| self.history.txns[txn as usize].invoked;
+            if let Some(before) = slot.filter(|before| what.completed < invoked(*before)) {
+                let session = self.history.sessions[what.session as usize];
+                return Some(format!(
+                    "{} comes before {} in session {}, but its time is later",
+                    self.history.txn_name(before),
+                    self.history.txn_name(txn),
+                    self.history.symbols.show(session)
+                ));
+            }
+            let is_later = slot.is_none_or(|before| what.invoked > invoked(before));
+            if what.invoked != NO_TIME && is_later {
+                *slot = Some(txn);
+            }
+        }
+        None
+    }
+
     /// Whether the versions of each key have their numbers in the order of the input.
     fn numbers_grow(&self) -> bool {
         let numbers = &self.history.version_numbers;

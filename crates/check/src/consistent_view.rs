@@ -4,11 +4,13 @@
 //! wr and order edges; 64 questions at a time, one bit each. With open questions, answer them by
 //! satisfying snapshot isolation first (it forbids more); if that is impossible, refine: a SAT solver
 //! proposes answers, a cycle with one rw edge forbids the answers on it, until none is left.
-//! Source: Adya's PL-2+ (G-single). Limits: those of the polygraph, and [`ROUNDS`] refinements.
+//! Source: Adya's PL-2+ (G-single). Limits: those of the polygraph, of which the steps count here, too, and [`ROUNDS`]
+//! refinements.
 
 use crate::analysis::Analysis;
 use crate::graph::{Csr, EdgeList, RW};
 use crate::level_verdict::LevelVerdict;
+use crate::model::NONE;
 use crate::polygraph::{Decision, Polygraph, Question, Shape};
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 
@@ -30,7 +32,8 @@ pub fn decide(analysis: &Analysis<'_>, session: bool, real_time: bool) -> LevelV
     analysis.edges(analysis.derived(), session, real_time, |from, to, kind| {
         certain.push(from, to, kind as u8 & RW != 0, None);
     });
-    refine(analysis.history.txns.len(), &certain, &questions, &readers)
+    let steps = analysis.limits.steps;
+    refine(analysis.history.txns.len(), &certain, &questions, &readers, steps)
 }
 
 /// Edges, each with whether it is rw and which answer added it.
@@ -45,6 +48,25 @@ impl Typed {
             self.edges.push((from, to, anti, because));
         }
     }
+
+    /// The edges that some cycle has.
+    fn inside_components(&self, nodes: usize) -> Typed {
+        let mut all = EdgeList::default();
+        for &(from, to, ..) in &self.edges {
+            all.push(from, to);
+        }
+        let mut component = vec![NONE; nodes];
+        for (number, members) in (0..).zip(crate::graph::components(&Csr::new(nodes, &all), 0)) {
+            for member in members {
+                component[member as usize] = number;
+            }
+        }
+        let inside = |edge: &&(u32, u32, bool, Option<Lit>)| {
+            let of = |node: u32| component[node as usize];
+            of(edge.0) != NONE && of(edge.0) == of(edge.1)
+        };
+        Typed { edges: self.edges.iter().filter(inside).copied().collect() }
+    }
 }
 
 fn refine(
@@ -52,7 +74,9 @@ fn refine(
     certain: &Typed,
     questions: &[Question],
     readers: &[Vec<u32>],
+    steps: u64,
 ) -> LevelVerdict {
+    let mut left = steps;
     let mut solver = BasicSolver::default();
     let variables: Vec<Var> = questions.iter().map(|_| solver.new_var_default()).collect();
     for _ in 0..ROUNDS {
@@ -73,7 +97,15 @@ fn refine(
                 edges.push(reader, next, true, because);
             }
         }
-        let Some(answers) = single_cycle(nodes, &edges) else { return LevelVerdict::Holds };
+        let answers = match single_cycle(nodes, &edges, &mut left) {
+            Ok(Some(answers)) => answers,
+            Ok(None) => return LevelVerdict::Holds,
+            Err(UsedUp) => {
+                return LevelVerdict::Unknown(format!(
+                    "the search for cycles with one anti-dependency met its limit of {steps} steps"
+                ));
+            }
+        };
         let mut clause: Vec<Lit> = answers.into_iter().map(|answer| !answer).collect();
         clause.sort_unstable();
         clause.dedup();
@@ -84,8 +116,19 @@ fn refine(
     LevelVerdict::Unknown(format!("the version order was refined {ROUNDS} times without a result"))
 }
 
+/// No steps are left.
+struct UsedUp;
+
 /// Answers on some cycle with at most one rw edge; `None` if there is no such cycle.
-fn single_cycle(nodes: usize, typed: &Typed) -> Option<Vec<Lit>> {
+fn single_cycle(nodes: usize, typed: &Typed, left: &mut u64) -> Result<Option<Vec<Lit>>, UsedUp> {
+    let edges = typed.edges.len();
+    let mut spend = |rounds: usize| {
+        let price = (rounds * (nodes + edges)) as u64;
+        *left = left.checked_sub(price).ok_or(UsedUp)?;
+        Ok(())
+    };
+    spend(3)?;
+    let typed = &typed.inside_components(nodes);
     let mut forward = EdgeList::default();
     for &(from, to, anti, _) in &typed.edges {
         if !anti {
@@ -98,9 +141,10 @@ fn single_cycle(nodes: usize, typed: &Typed) -> Option<Vec<Lit>> {
     targets.sort_unstable();
     targets.dedup();
     if let Some(component) = crate::graph::components(&graph, 0).first() {
-        return Some(path_answers(nodes, typed, component[0], component[0]));
+        return Ok(Some(path_answers(nodes, typed, component[0], component[0])));
     }
     for batch in targets.chunks(64) {
+        spend(1)?;
         let reached = reach(&graph, batch);
         for &(from, to, anti, because) in &typed.edges {
             if !anti {
@@ -110,11 +154,11 @@ fn single_cycle(nodes: usize, typed: &Typed) -> Option<Vec<Lit>> {
             if reached[from as usize] >> bit & 1 == 1 {
                 let mut answers = path_answers(nodes, typed, to, from);
                 answers.extend(because);
-                return Some(answers);
+                return Ok(Some(answers));
             }
         }
     }
-    None
+    Ok(None)
 }
 
 /// For every node, which of up to 64 starts reach it.

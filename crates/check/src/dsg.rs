@@ -8,10 +8,10 @@
 use crate::graph::Kind;
 use crate::model::{History, KeyId, NO_TIME, NONE, OpId, TxnId};
 use crate::orders::Orders;
-use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
+use crate::resolve::{FIRST_SPECIAL, INIT, Resolved, UNBORN};
 use crate::sessions::Sessions;
 
-/// Reads of every version: readers by write, and readers of each key's initial version.
+/// Reads of every version: readers by write, and readers of each key's initial version or of something older.
 #[derive(Debug)]
 pub struct Readers {
     starts: Vec<u32>,
@@ -28,12 +28,12 @@ impl Readers {
         let reads = || {
             let sources = resolved.seen.iter().map(|seen| seen.source());
             sources.enumerate().filter(|(op, source)| {
-                (*source < FIRST_SPECIAL || *source == INIT)
+                (*source < FIRST_SPECIAL || *source == INIT || *source == UNBORN)
                     && resolved.included[resolved.op_txn[*op] as usize]
             })
         };
         for (op, source) in reads() {
-            if source == INIT {
+            if source >= FIRST_SPECIAL {
                 initial_starts[history.ops[op].key as usize + 2] += 1;
             } else {
                 starts[source as usize + 2] += 1;
@@ -47,7 +47,7 @@ impl Readers {
         let mut readers = vec![0; starts[starts.len() - 1] as usize];
         let mut of_initial = vec![0; initial_starts[initial_starts.len() - 1] as usize];
         for (op, source) in reads() {
-            let (starts, list, at) = if source == INIT {
+            let (starts, list, at) = if source >= FIRST_SPECIAL {
                 (&mut initial_starts, &mut of_initial, history.ops[op].key)
             } else {
                 (&mut starts, &mut readers, source)
@@ -68,7 +68,7 @@ impl Readers {
         &self.readers[range]
     }
 
-    /// Who read the initial version of the key.
+    /// Who read the initial version of the key, or nothing where it has one: all writers come later.
     pub fn of_initial(&self, key: u32) -> &[TxnId] {
         let range = self.initial_starts[key as usize] as usize
             ..self.initial_starts[key as usize + 1] as usize;

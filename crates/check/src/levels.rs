@@ -14,7 +14,7 @@ pub use crate::level_verdict::LevelVerdict;
 use crate::model::Workload;
 use crate::orders::updates_fit;
 use crate::polygraph::{Decision, Polygraph, Reason, Shape};
-use crate::resolve::Fault;
+use crate::resolve::{Fault, INIT};
 use crate::{consistent_view, lattice, replay};
 
 /// Adya's and Elle's levels, weakest first.
@@ -86,6 +86,13 @@ pub fn adya(analysis: &Analysis<'_>, level: &str) -> LevelVerdict {
     if analysis.is_serial_as_given(real_time) {
         return LevelVerdict::Holds;
     }
+    if real_time && let Some(why) = analysis.contradicting_times() {
+        let rest = level.split_once('-').map_or(level, |(_, rest)| rest);
+        return match adya(analysis, &format!("strong-session-{rest}")) {
+            LevelVerdict::Fails => LevelVerdict::Fails,
+            _ => LevelVerdict::Unknown(why),
+        };
+    }
     let model = lattice::canonical(level).unwrap_or("serializable");
     let prohibited = lattice::prohibited_by(model);
     if analysis.scanned(&prohibited) {
@@ -153,6 +160,7 @@ fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: boo
         });
     }
     if base == Base::AtomicView {
+        possible &= !sees_initial_then_older(analysis);
         for order in weak::forced_orders(&analysis.context(), Weak::ReadCommitted) {
             if order.after == crate::model::NONE {
                 possible = false;
@@ -162,6 +170,23 @@ fn weak_graph(analysis: &Analysis<'_>, base: Base, session: bool, real_time: boo
         }
     }
     LevelVerdict::of(possible && edges.are_acyclic(analysis.history.txns.len()))
+}
+
+/// Whether some transaction read the initial state, or another version of a key, and later something older.
+fn sees_initial_then_older(analysis: &Analysis<'_>) -> bool {
+    let Analysis { history, resolved, .. } = analysis;
+    let writes = |txn: u32, key: u32| {
+        history.ops[history.range(txn)].iter().any(|op| op.kind.is_write() && op.key == key)
+    };
+    let is_unborn = |at: &&crate::resolve::FaultAt| at.fault == Fault::UnbornRead;
+    resolved.faults.iter().filter(is_unborn).any(|at| {
+        let key = history.ops[at.op as usize].key;
+        let start = history.range(resolved.op_txn[at.op as usize]).start;
+        (start..at.op as usize).any(|before| {
+            let seen = resolved.seen[before];
+            seen.source() == INIT || seen.writer().is_some_and(|writer| writes(writer, key))
+        })
+    })
 }
 
 fn open_edges(analysis: &Analysis<'_>, session: bool, real_time: bool, edges: &mut EdgeList) {

@@ -6,7 +6,7 @@
 //! [`graph`] finds cycles among them. [`levels`] decides Adya's levels and, with [`axiomatic`], those of Biswas and
 //! Enea; the [`polygraph`] decides the strong ones where version orders are open. [`scans`] and [`lattice`] define the
 //! anomalies and what they rule out, [`witness`] explains them, [`report`] combines everything. [`output`] writes
-//! histories in other formats.
+//! histories in other formats. [`live`] judges a history while it is being made.
 //!
 //! Everything is pure: readers and writers are passed in, nothing reads a clock, and the result does not depend on the
 //! number of threads.
@@ -33,6 +33,7 @@ pub mod input;
 pub mod lattice;
 mod level_verdict;
 pub mod levels;
+pub mod live;
 pub mod model;
 pub mod names;
 pub mod orders;

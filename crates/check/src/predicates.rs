@@ -56,10 +56,14 @@ impl<'a> PredicateEdges<'a> {
                 for &(key, value) in &read.unmatched {
                     by_text.insert((&**text, key, value), false);
                 }
+                for &(key, value, matches) in &read.others {
+                    by_text.insert((&**text, key, value), matches);
+                }
             }
             for &op in orders.all_writes() {
                 let what = history.ops[op as usize];
-                if what.kind != OpKind::Delete {
+                // A deletion may have a name, so that a read can say that it examined what it left.
+                if what.kind != OpKind::Delete || !what.value.is_nil() {
                     by_value.insert((what.key, what.value), op);
                 }
             }
@@ -106,8 +110,8 @@ impl<'a> PredicateEdges<'a> {
         for &(key, value) in read.matched.iter().chain(&read.unmatched) {
             if let Some(&op) = self.by_value.get(&(key, value)) {
                 set.insert(key, Version::Write(op));
-            } else if value == self.history.initial_value(key) || value.is_nil() {
-                set.insert(key, Version::Initial);
+            } else if let Some(version) = self.unwritten(key, value) {
+                set.insert(key, version);
             }
         }
         if !matches!(read.predicate, Predicate::Text(_)) {
@@ -127,6 +131,31 @@ impl<'a> PredicateEdges<'a> {
         let mut set: Vec<(KeyId, Version)> = set.into_iter().collect();
         set.sort_by_key(|entry| entry.0);
         set
+    }
+
+    /// The version of a row that has a value which nobody wrote: the initial one, or that of the only deletion.
+    fn unwritten(&self, key: KeyId, value: Atom) -> Option<Version> {
+        let is_initial = value == self.history.initial_value(key);
+        let writes = self.orders.chains(key).flatten().copied();
+        let mut deletions =
+            writes.filter(|op| self.history.ops[*op as usize].kind == OpKind::Delete);
+        match (value.is_nil().then(|| deletions.next()).flatten(), is_initial) {
+            (None, true) => Some(Version::Initial),
+            (Some(only), false) if deletions.next().is_none() => Some(Version::Write(only)),
+            _ => None,
+        }
+    }
+
+    /// Transactions whose predicate reads examined rows of the initial state.
+    pub fn of_initial(&self) -> Vec<TxnId> {
+        let examines = |read| {
+            let set = self.version_set(read);
+            set.iter().any(|(key, version)| {
+                *version == Version::Initial && self.value(*key, *version).is_some()
+            })
+        };
+        let reads = self.predicate_reads().filter(|(_, read)| examines(read));
+        reads.map(|(op, _)| self.resolved.op_txn[op as usize]).collect()
     }
 
     fn predicate_reads(&self) -> impl Iterator<Item = (OpId, &'a PredicateRead)> + '_ {

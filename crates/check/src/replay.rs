@@ -6,7 +6,8 @@
 //! order was found, and if not, there is none. This is the topological order of the dependency graph without the graph.
 //! Blind spot: predicates and real time are not considered. Where versions have no known order, there is no answer.
 
-use crate::model::{History, KeyId, NONE, TxnId};
+use crate::hash::WordMap;
+use crate::model::{History, KeyId, NONE, OpId, TxnId};
 use crate::orders::Orders;
 use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
 use crate::sessions::Sessions;
@@ -45,6 +46,8 @@ struct Replay<'a> {
     /// How many reads saw what an operation wrote.
     readers: Vec<u32>,
     keys: Vec<State>,
+    /// Writes whose transaction also wrote the version before, with that write.
+    follows_own: WordMap<OpId, OpId>,
 }
 
 impl<'a> Replay<'a> {
@@ -56,6 +59,7 @@ impl<'a> Replay<'a> {
             places: vec![NONE; history.ops.len()],
             readers: vec![0; history.ops.len()],
             keys: vec![State::default(); history.keys.len()],
+            follows_own: WordMap::default(),
         };
         for key in 0..orders.keys() as KeyId {
             replay.place_versions(key, orders)?;
@@ -69,11 +73,17 @@ impl<'a> Replay<'a> {
     }
 
     fn place_versions(&mut self, key: KeyId, orders: &Orders) -> Option<()> {
+        let mut last = NONE;
         for (at, chain) in orders.chains(key).enumerate() {
             if at > 0 {
                 let [write] = chain else { return None };
                 orders.first_is_first(key).then(|| self.places[*write as usize] = LATE)?;
+                self.note_own(last, *write);
                 continue;
+            }
+            last = chain[chain.len() - 1];
+            for pair in chain.windows(2) {
+                self.note_own(pair[0], pair[1]);
             }
             self.keys[key as usize].known = chain.len() as u32;
             for (write, place) in chain.iter().zip(1..) {
@@ -81,6 +91,14 @@ impl<'a> Replay<'a> {
             }
         }
         Some(())
+    }
+
+    #[inline]
+    fn note_own(&mut self, before: OpId, write: OpId) {
+        let of = |op: OpId| self.resolved.op_txn[op as usize];
+        if before < write && of(before) == of(write) {
+            self.follows_own.insert(write, before);
+        }
     }
 
     #[inline]
@@ -132,7 +150,7 @@ impl<'a> Replay<'a> {
         let range = self.history.range(txn);
         let wrong_read = range.clone().find(|op| self.is_read(*op) && !self.read(*op));
         let reads_end = wrong_read.unwrap_or(range.end);
-        let stopped = wrong_read.or_else(|| range.clone().find(|op| !self.can_write(txn, *op)));
+        let stopped = wrong_read.or_else(|| range.clone().find(|op| !self.can_write(*op)));
         if let Some(stopped) = stopped {
             for op in range.start..reads_end {
                 if self.is_read(op) {
@@ -174,27 +192,22 @@ impl<'a> Replay<'a> {
 
     /// Whether a write could happen now; one without a position always can.
     #[inline]
-    fn can_write(&self, txn: TxnId, op: usize) -> bool {
+    fn can_write(&self, op: usize) -> bool {
         let what = self.history.ops[op];
         let state = self.keys[what.key as usize];
-        let (now, before) = match self.places[op] {
+        let now = match self.places[op] {
             NONE => return true,
             _ if !what.kind.is_write() => return true,
-            LATE => (state.version >= state.known, state.known),
-            place => (state.version + 1 == place, place - 1),
+            LATE => state.version >= state.known,
+            place => state.version + 1 == place,
         };
-        if now { state.readers == 0 } else { self.wrote(txn, op, before) }
+        if now { state.readers == 0 } else { self.wrote_before(op) }
     }
 
-    /// Whether the transaction itself wrote the version before an operation, and nobody else read that one.
-    fn wrote(&self, txn: TxnId, op: usize, place: u32) -> bool {
-        let key = self.history.ops[op].key;
-        let is_it = |other: usize| {
-            let what = self.history.ops[other];
-            what.kind.is_write() && what.key == key && self.places[other] == place
-        };
-        let start = self.history.range(txn).start;
-        (start..op).rev().find(|other| is_it(*other)).is_some_and(|at| self.readers[at] == 0)
+    /// Whether the transaction itself wrote the version before that of a write, and nobody else read that one.
+    fn wrote_before(&self, op: usize) -> bool {
+        let before = self.follows_own.get(&(op as OpId));
+        before.is_some_and(|before| self.readers[*before as usize] == 0)
     }
 }
 

@@ -11,6 +11,9 @@ use crate::model::{
 use crate::resolve::{FIRST_SPECIAL, Fault, Resolved};
 use crate::write_table::WriteTable;
 
+/// The reader is before the initial state, which it missed, and after it, because everything is.
+pub const UNBORN_READ: &str = "G-single-item";
+
 /// A finding of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
@@ -33,6 +36,7 @@ pub fn scan(history: &History, resolved: &Resolved) -> Vec<Scan> {
             Fault::AbortedRead => "G1a",
             Fault::IntermediateRead => "G1b",
             Fault::ThinAirRead => "thin-air-read",
+            Fault::UnbornRead => UNBORN_READ,
             Fault::Internal => "internal",
             Fault::FutureRead => "future-read",
             Fault::WrittenTwice => "written-twice",
@@ -150,8 +154,8 @@ impl<'a> Lists<'a> {
     fn scan(&self, found: &mut Vec<Scan>) {
         let mut reported = vec![0_u32; self.history.keys.len()];
         for txn in 0..self.history.txns.len() as TxnId {
-            let outcome = self.history.txns[txn as usize].outcome;
-            if outcome == Outcome::Aborted {
+            // One of unknown outcome counts if it was read from.
+            if !self.resolved.included[txn as usize] {
                 continue;
             }
             for op in self.history.range(txn) {
@@ -161,16 +165,12 @@ impl<'a> Lists<'a> {
                 }
                 let list = self.list(op as OpId);
                 self.duplicates(op as OpId, list, found);
-                if outcome == Outcome::Committed {
-                    self.intermediate_read(op as OpId, found);
-                    if self.aborts {
-                        self.aborted_reads(op as OpId, list, &mut reported, found);
-                    }
+                self.intermediate_read(op as OpId, found);
+                if self.aborts {
+                    self.aborted_reads(op as OpId, list, &mut reported, found);
                 }
             }
-            if outcome == Outcome::Committed {
-                self.internal(txn, found);
-            }
+            self.internal(txn, found);
         }
         for key in (0..self.history.keys.len() as KeyId).filter(|_| self.aborts) {
             self.dirty_updates(key, found);
@@ -239,53 +239,56 @@ impl<'a> Lists<'a> {
         if few.len() <= 8 && (0..few.len()).all(apart) {
             return;
         }
-        let touched: Vec<usize> =
+        let mut touched: Vec<usize> =
             range.filter(|op| matches!(ops[*op].kind, OpKind::Append | OpKind::ReadList)).collect();
-        let mut reported = (false, false);
-        for (at, &op) in touched.iter().enumerate() {
-            let key = ops[op].key;
-            if ops[op].kind == OpKind::ReadList {
-                let before: Vec<usize> =
-                    touched[..at].iter().copied().filter(|op| ops[*op].key == key).collect();
-                if !reported.0 && !self.fits(&before, self.list(op as OpId)) {
-                    reported.0 = true;
-                    let ops = vec![op as OpId, before[before.len() - 1] as OpId];
-                    found.push(Scan { name: "internal", ops, key, value: None });
-                }
-            } else if !reported.1 {
-                let value = ops[op].value;
-                let early = touched[..at].iter().copied().find(|read| {
-                    ops[*read].key == key
-                        && ops[*read].kind == OpKind::ReadList
-                        && self.list(*read as OpId).contains(&value)
-                });
-                if let Some(read) = early {
-                    reported.1 = true;
-                    let ops = vec![read as OpId, op as OpId];
-                    found.push(Scan { name: "future-read", ops, key, value: Some(value) });
-                }
-            }
+        touched.sort_by_key(|op| ops[*op].key);
+        let of_keys = touched.chunk_by(|a, b| ops[*a].key == ops[*b].key);
+        let odd: Vec<Scan> = of_keys.flat_map(|of_key| self.internal_to_key(of_key)).collect();
+        for name in ["internal", "future-read"] {
+            // Of each kind the one whose last operation comes first.
+            let of_name = odd.iter().filter(|scan| scan.name == name);
+            found.extend(of_name.min_by_key(|scan| scan.ops.iter().max()).cloned());
         }
     }
 
-    /// Whether a list agrees with the transaction's own earlier operations.
-    fn fits(&self, before: &[usize], list: &[Atom]) -> bool {
+    /// The first read of a key that contradicts the transaction, and the first one of a later append; `touched` are
+    /// its operations on the key.
+    fn internal_to_key(&self, touched: &[usize]) -> Vec<Scan> {
         let ops = &self.history.ops;
-        let read = before.iter().rposition(|op| ops[*op].kind == OpKind::ReadList);
-        let own: Vec<Atom> =
-            before[read.map_or(0, |at| at + 1)..].iter().map(|op| ops[*op].value).collect();
-        let base = read.map(|at| self.list(before[at] as OpId)).filter(|base| !base.is_empty());
-        match (base, read) {
-            (Some(base), _) => {
-                list.len() == base.len() + own.len()
-                    && list[..base.len()] == *base
-                    && list[base.len()..] == *own
+        let key = ops[touched[0]].key;
+        let mut found: Vec<Scan> = Vec::new();
+        // The last list that was read, and what was appended since.
+        let mut base: Option<&[Atom]> = None;
+        let mut own: Vec<Atom> = Vec::new();
+        // Elements that were read, with the first read of each.
+        let mut read_in: WordMap<Atom, usize> = WordMap::default();
+        let is_new = |found: &[Scan], name| found.iter().all(|scan| scan.name != name);
+        for (at, &op) in touched.iter().enumerate() {
+            let value = ops[op].value;
+            if ops[op].kind == OpKind::Append {
+                if let Some(&read) = read_in.get(&value)
+                    && is_new(&found, "future-read")
+                {
+                    let ops = vec![read as OpId, op as OpId];
+                    found.push(Scan { name: "future-read", ops, key, value: Some(value) });
+                }
+                own.push(value);
+                continue;
             }
-            // After a read of nothing Elle expects what was appended since, or anything if nothing was.
-            (None, Some(_)) if own.is_empty() => true,
-            (None, Some(_)) => list == own,
-            (None, None) => list.ends_with(&own),
+            let list = self.list(op as OpId);
+            if at > 0 && !fits(base, &own, list) && is_new(&found, "internal") {
+                let ops = vec![op as OpId, touched[at - 1] as OpId];
+                found.push(Scan { name: "internal", ops, key, value: None });
+            }
+            if touched.len() > at + 1 {
+                for element in list {
+                    read_in.entry(*element).or_insert(op);
+                }
+            }
+            base = Some(list);
+            own.clear();
         }
+        found
     }
 
     /// Reads of a key of which neither is a prefix of the other.
@@ -293,9 +296,8 @@ impl<'a> Lists<'a> {
         let mut reads: WordMap<KeyId, Vec<OpId>> =
             self.history.lists.keys_with_odd().map(|key| (key, Vec::new())).collect();
         for (op, what) in self.history.ops.iter().enumerate() {
-            let outcome = self.history.txns[self.resolved.op_txn[op] as usize].outcome;
             if what.kind == OpKind::ReadList
-                && outcome != Outcome::Aborted
+                && self.resolved.included[self.resolved.op_txn[op] as usize]
                 && let Some(of_key) = reads.get_mut(&what.key)
             {
                 of_key.push(op as OpId);
@@ -327,5 +329,19 @@ impl<'a> Lists<'a> {
                 }
             }
         }
+    }
+}
+
+/// Whether a list agrees with the transaction's own last read and what it appended since.
+fn fits(base: Option<&[Atom]>, own: &[Atom], list: &[Atom]) -> bool {
+    match base {
+        // After a read of nothing Elle expects what was appended since, or anything if nothing was.
+        Some([]) => own.is_empty() || list == own,
+        Some(base) => {
+            list.len() == base.len() + own.len()
+                && list[..base.len()] == *base
+                && list[base.len()..] == *own
+        }
+        None => list.ends_with(own),
     }
 }

@@ -75,7 +75,7 @@ pub const PATTERNS: [Pattern; 24] = [
 /// A cycle: each entry is a transaction and the kind of edge to the next one; the last one leads back.
 pub type Cycle = Vec<(u32, u8)>;
 
-/// A component with one edge per pair of transactions.
+/// A component with its edges, several between two transactions where there are several relations.
 pub struct Component {
     /// The transactions, sorted.
     pub nodes: Vec<u32>,
@@ -86,10 +86,14 @@ pub struct Component {
 pub type Priority = [u8; 8];
 
 impl Component {
-    /// Restricts a graph to a component; of several edges between two transactions the one that comes
-    /// first in `priority` stays.
-    pub fn new(graph: &Csr, nodes: Vec<u32>, priority: &Priority) -> Component {
-        let rank = |kind: u8| priority.iter().position(|first| *first == kind).unwrap_or(8);
+    /// Restricts a graph to a component. With a `priority` only the first of several edges between two transactions
+    /// stays, as in Elle; without, all of them are followed: a cycle may need any of them.
+    pub fn new(graph: &Csr, nodes: Vec<u32>, priority: Option<&Priority>) -> Component {
+        let place = |kind: u8, priority: &Priority| priority.iter().position(|one| *one == kind);
+        let rank = |kind: u8| match priority {
+            Some(priority) => place(kind, priority).unwrap_or(8),
+            None => usize::from(kind),
+        };
         let out = nodes
             .iter()
             .map(|&node| {
@@ -99,23 +103,32 @@ impl Component {
                     .filter_map(|(to, kind)| Some((nodes.binary_search(&to).ok()? as u32, kind)))
                     .collect();
                 edges.sort_by_key(|(to, kind)| (*to, rank(*kind)));
-                edges.dedup_by_key(|edge| edge.0);
+                edges.dedup_by(|a, b| a.0 == b.0 && (priority.is_some() || a.1 == b.1));
                 edges
             })
             .collect();
         Component { nodes, out }
     }
 
+    /// The shortest cycle that fits the pattern and passes a transaction, which is given by its number in the graph.
+    pub fn find_through(&self, pattern: &Pattern, node: u32) -> Option<Cycle> {
+        let from = self.nodes.binary_search(&node).ok()? as u32;
+        let mut search = Search::new(self, pattern);
+        let mut best: Option<Cycle> = None;
+        for &(to, kind) in &self.out[from as usize] {
+            let limit = best.as_ref().map_or(usize::MAX, Vec::len);
+            if kind & search.allowed() != 0
+                && let Some(cycle) = search.through(from, to, kind, limit)
+            {
+                best = Some(cycle);
+            }
+        }
+        best
+    }
+
     /// The shortest cycle that fits the pattern, among those found within the limit.
     pub fn find(&self, pattern: &Pattern) -> Option<Cycle> {
-        let mut search = Search {
-            component: self,
-            pattern,
-            seen: vec![0; self.nodes.len() * STATES],
-            round: 0,
-            work: 0,
-        };
-        search.run()
+        Search::new(self, pattern).run()
     }
 }
 
@@ -150,7 +163,12 @@ struct Search<'c> {
     work: u64,
 }
 
-impl Search<'_> {
+impl<'c> Search<'c> {
+    fn new(component: &'c Component, pattern: &'c Pattern) -> Search<'c> {
+        let seen = vec![0; component.nodes.len() * STATES];
+        Search { component, pattern, seen, round: 0, work: 0 }
+    }
+
     fn allowed(&self) -> u8 {
         let mut mask = WW | self.pattern.extra;
         mask |= if self.pattern.wr { WR } else { 0 };

@@ -11,7 +11,8 @@ use super::reader::{FormReader, Notation};
 use super::source::{InputError, Source};
 use crate::hash::WordMap;
 use crate::model::{
-    Atom, BuildError, HistoryBuilder, NO_TIME, OpKind, Outcome, Predicate, PredicateRead, Workload,
+    Atom, BuildError, HistoryBuilder, KeyId, NO_TIME, OpKind, Outcome, Predicate, PredicateRead,
+    Workload,
 };
 use std::io::Read;
 
@@ -140,13 +141,20 @@ impl Elle<'_> {
         };
         self.builder.set_workload(Workload::Predicates);
         for (name, value) in entries {
-            let (Some(name), Some(value)) = (name.atom(), value.atom()) else {
-                return syntax(line, "plain keys and values in the :init operation");
+            let Some(value) = value.atom() else {
+                return syntax(line, "plain values in the :init operation");
             };
-            let key = self.builder.key(name);
+            let key = self.key(name);
             self.builder.set_initial_of(key, value);
         }
         Ok(())
+    }
+
+    /// The key of this name, which may be any value.
+    #[inline]
+    fn key(&mut self, name: Form<'_>) -> KeyId {
+        let name = name.name(self.builder.symbols());
+        self.builder.key(name)
     }
 
     fn step(&mut self, step: Form<'_>, outcome: Outcome, line: u64) -> Result<(), InputError> {
@@ -167,15 +175,10 @@ impl Elle<'_> {
         match (what, second, third) {
             (Step::Read, _, None) => self.read(first, second, outcome, line),
             (Step::Write(kind), Some(value), None) => {
-                let (Some(name), Some(value)) = (first.atom(), value.atom()) else {
-                    return syntax(line, STEP);
-                };
-                self.write(kind, name, value, line)
+                let Some(value) = value.atom() else { return syntax(line, STEP) };
+                self.write(kind, first, value, line)
             }
-            (Step::Delete, ..) => {
-                let Some(name) = first.atom() else { return syntax(line, STEP) };
-                self.write(OpKind::Delete, name, Atom::NIL, line)
-            }
+            (Step::Delete, ..) => self.write(OpKind::Delete, first, Atom::NIL, line),
             (Step::Predicate, Some(matched), None) => self.predicate(first, matched, line),
             _ => syntax(line, STEP),
         }
@@ -184,7 +187,7 @@ impl Elle<'_> {
     fn write(
         &mut self,
         kind: OpKind,
-        name: Atom,
+        name: Form<'_>,
         value: Atom,
         line: u64,
     ) -> Result<(), InputError> {
@@ -193,7 +196,7 @@ impl Elle<'_> {
             OpKind::Insert | OpKind::Delete => self.builder.set_workload(Workload::Predicates),
             _ => {}
         }
-        let key = self.builder.key(name);
+        let key = self.key(name);
         self.builder.push(kind, key, value).map_err(|error| limit(line, &error))
     }
 
@@ -204,8 +207,7 @@ impl Elle<'_> {
         outcome: Outcome,
         line: u64,
     ) -> Result<(), InputError> {
-        let Some(name) = name.atom() else { return syntax(line, "a plain key") };
-        let key = self.builder.key(name);
+        let key = self.key(name);
         if let Some(items) = value.and_then(Form::items) {
             self.builder.set_workload(Workload::ListAppend);
             self.list.clear();
@@ -256,16 +258,15 @@ impl Elle<'_> {
         match matched.entries() {
             Some(entries) => {
                 for (name, value) in entries {
-                    let (Some(name), Some(value)) = (name.atom(), value.atom()) else {
-                        return syntax(line, SHAPE);
-                    };
-                    rows.push((self.builder.key(name), value));
+                    let Some(value) = value.atom() else { return syntax(line, SHAPE) };
+                    rows.push((self.key(name), value));
                 }
             }
             None if matched.atom() == Some(Atom::NIL) => {}
             None => return syntax(line, SHAPE),
         }
-        let read = PredicateRead { predicate, matched: rows, unmatched: Vec::new() };
+        let read =
+            PredicateRead { predicate, matched: rows, unmatched: Vec::new(), others: Vec::new() };
         self.builder.push_predicate(read).map_err(|error| limit(line, &error))
     }
 

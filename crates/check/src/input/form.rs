@@ -1,9 +1,11 @@
 //! A value of EDN or JSON.
 //!
 //! Idea: a value is an array of [`Node`]s, with every sequence and map before its parts, so that reading a file needs
-//! no memory per value: the array is reused for the next one. A [`Form`] is a view of a part of the array.
+//! no memory per value: the array is reused for the next one. A [`Form`] is a view of a part of the array. Where a name
+//! is wanted, a vector or a map is one, too: its text in EDN, with the entries of maps sorted, because their order says
+//! nothing.
 
-use crate::model::{Atom, Symbols};
+use crate::model::{Atom, SymbolKind, Symbols};
 
 /// One part of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +37,35 @@ impl<'t> Form<'t> {
     #[inline]
     pub fn atom(self) -> Option<Atom> {
         if let [Node::Atom(atom)] = self.0 { Some(*atom) } else { None }
+    }
+
+    /// The value as a name, whatever it is.
+    #[inline]
+    pub fn name(self, symbols: &mut Symbols) -> Atom {
+        self.atom().unwrap_or_else(|| {
+            let text = self.edn(symbols);
+            symbols.intern(SymbolKind::Composite, &text)
+        })
+    }
+
+    /// The value in EDN; equal values have equal texts.
+    pub(super) fn edn(self, symbols: &Symbols) -> String {
+        if let Some(entries) = self.entries() {
+            let told = entries.map(|(key, value)| (key.edn(symbols), value.edn(symbols)));
+            let mut told: Vec<String> = told.map(|(key, value)| format!("{key} {value}")).collect();
+            told.sort_unstable();
+            return format!("{{{}}}", told.join(", "));
+        }
+        if let Some(items) = self.items() {
+            let told: Vec<String> = items.map(|item| item.edn(symbols)).collect();
+            return format!("[{}]", told.join(" "));
+        }
+        let atom = self.atom().unwrap_or(Atom::NIL);
+        match symbols.get(atom) {
+            Some((SymbolKind::Keyword, text)) => format!(":{text}"),
+            Some((SymbolKind::Text, text)) => serde_json::Value::from(text).to_string(),
+            _ => symbols.show(atom),
+        }
     }
 
     /// The elements, if it is a sequence.

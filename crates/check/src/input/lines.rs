@@ -119,7 +119,8 @@ fn operation(op: Form<'_>, builder: &mut HistoryBuilder, line: u64) -> Result<()
         predicate(op, about, builder, line)?;
     } else {
         let value = value.map_or(Some(Atom::NIL), Form::atom);
-        let (Some(name), Some(value)) = (about.atom(), value) else { return syntax(line, SHAPE) };
+        let Some(value) = value else { return syntax(line, SHAPE) };
+        let name = about.name(builder.symbols());
         let key = builder.key(name);
         let limit = |error: BuildError| InputError::Limit { line, limit: error.to_string() };
         match kind {
@@ -175,10 +176,16 @@ fn predicate(
     };
     let matched = op.get(symbols, "matched");
     let unmatched = op.get(symbols, "unmatched");
+    let would_match = op.get(symbols, "would_match");
+    let would_not = op.get(symbols, "would_not_match");
     let mut rows_of =
         |field: Option<Form<'_>>| field.map_or(Ok(Vec::new()), |field| rows(field, builder, line));
-    let read =
-        PredicateRead { predicate, matched: rows_of(matched)?, unmatched: rows_of(unmatched)? };
+    let mut others = Vec::new();
+    for (field, matches) in [(would_match, true), (would_not, false)] {
+        others.extend(rows_of(field)?.into_iter().map(|(key, value)| (key, value, matches)));
+    }
+    let (matched, unmatched) = (rows_of(matched)?, rows_of(unmatched)?);
+    let read = PredicateRead { predicate, matched, unmatched, others };
     builder.set_workload(Workload::Predicates);
     builder
         .push_predicate(read)
@@ -196,9 +203,8 @@ fn rows(
     let mut rows = Vec::new();
     for pair in pairs {
         let Some([Some(name), Some(value)]) = pair.first() else { return syntax(line, SHAPE) };
-        let (Some(name), Some(value)) = (name.atom(), value.atom()) else {
-            return syntax(line, SHAPE);
-        };
+        let Some(value) = value.atom() else { return syntax(line, SHAPE) };
+        let name = name.name(builder.symbols());
         rows.push((builder.key(name), value));
     }
     Ok(rows)

@@ -189,8 +189,13 @@ impl<'a, R: Read> FormReader<'a, R> {
         self.source.advance();
         match self.source.peek()? {
             Some(b'{') => {
-                // A set has the brackets of a map and the contents of a sequence.
-                self.sequence(symbols, depth, b'}')
+                // A set has the brackets of a map and the contents of a sequence, in an order that says nothing.
+                let head = self.nodes.len();
+                self.sequence(symbols, depth, b'}')?;
+                let sorted = sorted(Form::new(&self.nodes[head..]), symbols);
+                self.nodes.truncate(head + 1);
+                self.nodes.extend(sorted);
+                Ok(())
             }
             Some(b'_') => {
                 self.source.advance();
@@ -317,6 +322,13 @@ impl<'a, R: Read> FormReader<'a, R> {
         }
         Ok(())
     }
+}
+
+/// The elements of a set, sorted by their texts.
+fn sorted(set: Form<'_>, symbols: &Symbols) -> Vec<Node> {
+    let mut items: Vec<Form<'_>> = set.items().into_iter().flatten().collect();
+    items.sort_by_cached_key(|item| item.edn(symbols));
+    items.iter().flat_map(|item| item.nodes()).copied().collect()
 }
 
 /// What a word stands for, or what was expected instead.

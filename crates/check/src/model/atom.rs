@@ -76,6 +76,8 @@ pub enum SymbolKind {
     Text,
     /// A number that does not fit an [`Atom`], or any other bare word.
     Bare,
+    /// A vector or a map, in EDN.
+    Composite,
 }
 
 /// The table of all values that are not small integers.
@@ -83,7 +85,7 @@ pub enum SymbolKind {
 pub struct Symbols {
     items: Vec<(SymbolKind, Box<str>)>,
     /// By kind, so that looking up needs no copy of the text.
-    index: [WordMap<Box<str>, u32>; 3],
+    index: [WordMap<Box<str>, u32>; 4],
     /// Recently used short words, each in the slot given by its hash.
     recent: Vec<(u64, Atom)>,
 }

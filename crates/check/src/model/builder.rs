@@ -6,7 +6,8 @@
 //! input.
 
 use super::{
-    Atom, History, KeyId, Lists, NONE, Op, OpKind, Outcome, PredicateRead, Symbols, Txn, Workload,
+    Atom, History, KeyId, ListRef, Lists, NONE, Op, OpKind, Outcome, PredicateRead, Symbols, Txn,
+    Workload,
 };
 use crate::hash::WordMap;
 
@@ -34,6 +35,8 @@ pub struct HistoryBuilder {
     /// All other named transactions.
     named: WordMap<(u32, i64), u32>,
     last_named: Option<((u32, i64), u32)>,
+    /// List reads of transactions whose outcome is unknown: transaction, operation, list.
+    doubtful: Vec<(u32, u32, Vec<Atom>)>,
     /// Transaction of every operation, if operations arrived out of order.
     scattered: Option<Vec<u32>>,
 }
@@ -68,6 +71,7 @@ impl HistoryBuilder {
             growing: Vec::new(),
             named: WordMap::default(),
             last_named: None,
+            doubtful: Vec::new(),
             scattered: None,
         }
     }
@@ -133,15 +137,17 @@ impl HistoryBuilder {
         })
     }
 
-    /// Starts a transaction; the operations that follow belong to it.
+    /// Starts a transaction; the operations that follow belong to it. One of unknown outcome may take effect after its
+    /// last answer, so that time is forgotten.
     pub fn begin(&mut self, session: u32, label: i64, outcome: Outcome, time: (u64, u64)) -> u32 {
         self.last_named = None;
+        let completed = if outcome == Outcome::Unknown { super::NO_TIME } else { time.1 };
         self.history.txns.push(Txn {
             first_op: self.history.ops.len() as u32,
             session,
             outcome,
             invoked: time.0,
-            completed: time.1,
+            completed,
             label,
         });
         self.history.txns.len() as u32 - 1
@@ -221,7 +227,15 @@ impl HistoryBuilder {
 
     /// Adds a list read.
     pub fn push_list(&mut self, key: KeyId, list: &[Atom]) -> Result<(), BuildError> {
-        let stored = self.history.lists.add(key, list);
+        let txn = self.history.txns.len() as u32 - 1;
+        let stored = match self.history.txns[txn as usize].outcome {
+            Outcome::Committed => self.history.lists.add(key, list),
+            Outcome::Aborted => self.history.lists.add_apart(list),
+            Outcome::Unknown => {
+                self.doubtful.push((txn, self.op_count(), list.to_vec()));
+                ListRef::Prefix(0)
+            }
+        };
         self.push(OpKind::ReadList, key, stored.to_atom())
     }
 
@@ -244,8 +258,38 @@ impl HistoryBuilder {
         self.history.texts.push((self.history.ops.len() as u32 - 1, atom));
     }
 
+    /// The list reads of a transaction of unknown outcome say something about the order of appends if it committed:
+    /// if an element of its own is in a list that counts, which may itself be one of these.
+    fn settle_doubtful_lists(&mut self) {
+        let mut open = std::mem::take(&mut self.doubtful);
+        let mut seen: WordMap<(KeyId, Atom), ()> =
+            self.history.lists.elements().map(|element| (element, ())).collect();
+        loop {
+            let history = &self.history;
+            let counts = |txn: u32| appends(history, txn).any(|own| seen.contains_key(&own));
+            let (count, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|one| counts(one.0));
+            open = rest;
+            if count.is_empty() {
+                break;
+            }
+            for (_, op, list) in count {
+                let key = self.history.ops[op as usize].key;
+                seen.extend(list.iter().map(|element| ((key, *element), ())));
+                let stored = self.history.lists.add(key, &list);
+                self.history.ops[op as usize].value = stored.to_atom();
+            }
+        }
+        for (_, op, list) in open {
+            let stored = self.history.lists.add_apart(&list);
+            self.history.ops[op as usize].value = stored.to_atom();
+        }
+    }
+
     /// Ends the history.
     pub fn finish(mut self) -> History {
+        if !self.doubtful.is_empty() {
+            self.settle_doubtful_lists();
+        }
         if let Some(owners) = self.scattered.take() {
             gather(&mut self.history, &owners);
         }
@@ -254,12 +298,18 @@ impl HistoryBuilder {
             for op in &mut self.history.ops {
                 if op.kind == OpKind::Read && op.value.is_nil() {
                     op.kind = OpKind::ReadList;
-                    op.value = super::ListRef::Prefix(0).to_atom();
+                    op.value = ListRef::Prefix(0).to_atom();
                 }
             }
         }
         self.history
     }
+}
+
+/// What a transaction appended: key and element.
+fn appends(history: &History, txn: u32) -> impl Iterator<Item = (KeyId, Atom)> + '_ {
+    let ops = history.ops[history.range(txn)].iter();
+    ops.filter(|op| op.kind == OpKind::Append).map(|op| (op.key, op.value))
 }
 
 /// Puts operations of one transaction next to each other, keeping their order.

@@ -69,6 +69,19 @@ impl Lists {
         ListRef::Prefix(list.len() as u32)
     }
 
+    /// Stores a list that says nothing about the order of the appends: the transaction that read it does not count.
+    pub fn add_apart(&mut self, list: &[Atom]) -> ListRef {
+        self.odd.push(list.to_vec());
+        ListRef::Odd(self.odd.len() as u32 - 1)
+    }
+
+    /// Every element of a list that counts, with its key.
+    pub fn elements(&self) -> impl Iterator<Item = (KeyId, Atom)> + '_ {
+        let even = self.longest.iter().enumerate().map(|(key, list)| (key as KeyId, list));
+        let odd = self.longest_odd.iter().map(|(key, odd)| (*key, &self.odd[*odd as usize]));
+        even.chain(odd).flat_map(|(key, list)| list.iter().map(move |element| (key, *element)))
+    }
+
     /// The elements of a stored list.
     pub fn get(&self, key: KeyId, list: ListRef) -> &[Atom] {
         match list {
@@ -99,6 +112,6 @@ impl Lists {
 
     /// Whether some read was incompatible with an earlier one.
     pub fn has_odd(&self) -> bool {
-        !self.odd.is_empty()
+        !self.longest_odd.is_empty()
     }
 }

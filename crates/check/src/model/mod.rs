@@ -117,6 +117,8 @@ pub struct PredicateRead {
     pub matched: Vec<(KeyId, Atom)>,
     /// Rows that were examined and did not match, with their values, where recorded.
     pub unmatched: Vec<(KeyId, Atom)>,
+    /// Versions that were not examined, and whether they would match, where recorded.
+    pub others: Vec<(KeyId, Atom, bool)>,
 }
 
 /// Which kind of workload the operations form: decides how version orders are found.
@@ -194,7 +196,10 @@ impl History {
 
     /// Whether real time was recorded for at least one transaction.
     pub fn has_real_time(&self) -> bool {
-        self.txns.iter().any(|txn| txn.invoked != NO_TIME && txn.completed != NO_TIME)
+        let is_timed = |txn: &Txn| {
+            txn.invoked != NO_TIME && (txn.completed != NO_TIME || txn.outcome == Outcome::Unknown)
+        };
+        self.txns.iter().any(is_timed)
     }
 
     /// The text of an operation, where the input carried one.

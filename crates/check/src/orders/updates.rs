@@ -3,7 +3,7 @@
 
 use super::Orders;
 use crate::model::{History, KeyId, NONE, OpId, TxnId, Workload};
-use crate::resolve::{FIRST_SPECIAL, INIT, Resolved};
+use crate::resolve::{FIRST_SPECIAL, INIT, Resolved, UNBORN};
 
 /// Two transactions read the same version of a key and both wrote the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub fn derive_from_updates(
     (joined, None)
 }
 
-/// Passes every update to `visit`: transaction, key, the version it read ([`NONE`] for the initial one) and the write
-/// that followed.
+/// Passes every update to `visit`: transaction, key, the version it read ([`NONE`] for the initial one, [`UNBORN`] for
+/// an older one) and the write that followed.
 fn for_each_update(
     history: &History,
     resolved: &Resolved,
@@ -66,7 +66,7 @@ fn for_each_update(
         }
         for read in history.range(txn) {
             let source = resolved.source(read);
-            if source >= FIRST_SPECIAL && source != INIT {
+            if source >= FIRST_SPECIAL && source != INIT && source != UNBORN {
                 continue;
             }
             let key = history.ops[read].key;
@@ -85,7 +85,9 @@ fn followers(history: &History, resolved: &Resolved) -> (Followers, Option<Clash
     };
     let mut clash = None;
     for_each_update(history, resolved, |txn, key, version, write| {
-        let slot = if version == NONE {
+        let slot = if version == UNBORN {
+            return;
+        } else if version == NONE {
             &mut followers.of_initial[key as usize]
         } else {
             &mut followers.of_write[version as usize]

@@ -70,6 +70,8 @@ impl Elle<'_> {
         }
         match (self.history.symbols.get(atom), self.json) {
             (None, _) => self.history.symbols.show(atom),
+            (Some((SymbolKind::Composite, text)), false) => text.to_owned(),
+            (Some((SymbolKind::Composite, text)), true) => super::composite::json(text).to_string(),
             (Some((SymbolKind::Keyword, text)), false) => format!(":{text}"),
             (Some((SymbolKind::Bare, text)), false) if is_plain_name(text) => text.to_owned(),
             (Some((SymbolKind::Bare, text)), _) if is_json_word(text) => text.to_owned(),

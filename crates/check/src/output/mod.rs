@@ -3,6 +3,7 @@
 //! Idea: [`losses`] says what a format cannot represent of a history; conversion is then refused, unless the caller
 //! accepts the loss. Everything else is written so that reading it back gives the same history.
 
+mod composite;
 mod elle;
 mod plain;
 

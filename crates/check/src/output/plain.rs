@@ -132,6 +132,7 @@ fn json_atom(history: &History, atom: Atom) -> Value {
         (None, Some((SymbolKind::Bare, text))) => {
             serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
         }
+        (None, Some((SymbolKind::Composite, text))) => super::composite::json(text),
         (None, Some((_, text))) => Value::from(text),
         (None, None) => Value::Null,
     }
@@ -196,6 +197,13 @@ fn operation(history: &History, op: OpId) -> Value {
         if !read.unmatched.is_empty() {
             entry.insert("unmatched".to_owned(), rows(history, &read.unmatched));
         }
+        for (name, matches) in [("would_match", true), ("would_not_match", false)] {
+            let others = read.others.iter().filter(|other| other.2 == matches);
+            let others: Vec<(u32, Atom)> = others.map(|(key, value, _)| (*key, *value)).collect();
+            if !others.is_empty() {
+                entry.insert(name.to_owned(), rows(history, &others));
+            }
+        }
     } else {
         let name = match what.kind {
             OpKind::Write => "w",
@@ -211,7 +219,8 @@ fn operation(history: &History, op: OpId) -> Value {
                 let items = list.iter().map(|item| json_atom(history, *item)).collect();
                 entry.insert("list".to_owned(), Value::Array(items));
             }
-            OpKind::Delete | OpKind::ReadUnknown => {}
+            OpKind::ReadUnknown => {}
+            OpKind::Delete if what.value.is_nil() => {}
             _ => {
                 entry.insert("v".to_owned(), json_atom(history, what.value));
             }

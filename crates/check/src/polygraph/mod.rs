@@ -42,11 +42,18 @@ pub struct Limits {
     pub questions: usize,
     /// Conflicts after which the SAT solver stops.
     pub conflicts: u64,
+    /// Edges that may be followed while looking for cycles among answers, in one decision.
+    pub steps: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { closure_nodes: 60_000, questions: 20_000_000, conflicts: 1_000_000 }
+        Limits {
+            closure_nodes: 60_000,
+            questions: 20_000_000,
+            conflicts: 1_000_000,
+            steps: 300_000_000,
+        }
     }
 }
 

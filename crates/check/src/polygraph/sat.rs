@@ -3,7 +3,7 @@
 //! Idea: a theory keeps a topological order of the certain edges and of those that the current answers add, and updates
 //! it edge by edge (Pearce and Kelly 2006); an edge that closes a cycle is a conflict, explained by the answers on the
 //! cycle. First answers follow the guessed order. Deterministic: the solver uses no clock and no random choices; it
-//! stops after a number of conflicts.
+//! stops after a number of conflicts, or of edges that were followed while the order was updated.
 
 use super::{Decision, Limits, Polygraph, Reason, guess};
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool};
@@ -14,7 +14,8 @@ const CERTAIN: u32 = u32::MAX;
 
 /// Solves what pruning left open.
 pub(super) fn decide(polygraph: &Polygraph, order: &[u32], limits: &Limits) -> Decision {
-    let stop = ConflictLimit { conflicts: Cell::new(0), limit: limits.conflicts };
+    let steps = Steps { done: Cell::new(0), limit: limits.steps };
+    let stop = Stop { conflicts: Cell::new(0), limit: limits.conflicts, steps: &steps };
     let mut solver = Solver::new(SolverOpts::default(), stop);
     let positions = guess::positions(order);
     let mut variables = Vec::with_capacity(polygraph.questions.len());
@@ -23,8 +24,16 @@ pub(super) fn decide(polygraph: &Polygraph, order: &[u32], limits: &Limits) -> D
         let b = positions[polygraph.commit(question.b_last) as usize];
         variables.push(solver.new_var(lbool::new(a < b), true));
     }
-    let mut theory = Acyclic::new(polygraph, positions, &variables);
-    match solver.solve_limited_th(&mut theory, &[]) {
+    let mut theory = Acyclic::new(polygraph, positions, &variables, &steps);
+    let answer = solver.solve_limited_th(&mut theory, &[]);
+    if steps.are_used_up() {
+        return Decision::Unknown(format!(
+            "the solver met its limit of {} steps with {} pairs of writes open",
+            limits.steps,
+            polygraph.questions.len()
+        ));
+    }
+    match answer {
         answer if answer == lbool::TRUE => Decision::Holds,
         answer if answer == lbool::FALSE => {
             Decision::Fails(Reason::NoAssignment { questions: polygraph.questions.len() })
@@ -37,24 +46,42 @@ pub(super) fn decide(polygraph: &Polygraph, order: &[u32], limits: &Limits) -> D
     }
 }
 
-struct ConflictLimit {
-    conflicts: Cell<u64>,
+/// Edges that were followed, and how many may be.
+struct Steps {
+    done: Cell<u64>,
     limit: u64,
 }
 
-impl Callbacks for ConflictLimit {
+impl Steps {
+    fn add(&self, steps: usize) {
+        self.done.set(self.done.get() + steps as u64);
+    }
+
+    fn are_used_up(&self) -> bool {
+        self.done.get() > self.limit
+    }
+}
+
+struct Stop<'s> {
+    conflicts: Cell<u64>,
+    limit: u64,
+    steps: &'s Steps,
+}
+
+impl Callbacks for Stop<'_> {
     fn on_new_clause(&mut self, _clause: &[Lit], _kind: batsat::clause::Kind) {
         self.conflicts.set(self.conflicts.get() + 1);
     }
 
     fn stop(&self) -> bool {
-        self.conflicts.get() > self.limit
+        self.conflicts.get() > self.limit || self.steps.are_used_up()
     }
 }
 
 /// A graph whose topological order follows insertions, and forgets them on backtracking.
 struct Acyclic<'p> {
     polygraph: &'p Polygraph,
+    steps: &'p Steps,
     out: Vec<Vec<(u32, u32)>>,
     into: Vec<Vec<(u32, u32)>>,
     position: Vec<u32>,
@@ -69,11 +96,17 @@ struct Acyclic<'p> {
 }
 
 impl<'p> Acyclic<'p> {
-    fn new(polygraph: &'p Polygraph, position: Vec<u32>, variables: &[Var]) -> Acyclic<'p> {
+    fn new(
+        polygraph: &'p Polygraph,
+        position: Vec<u32>,
+        variables: &[Var],
+        steps: &'p Steps,
+    ) -> Acyclic<'p> {
         debug_assert!(variables.iter().enumerate().all(|(at, var)| at == var.idx() as usize));
         let nodes = polygraph.nodes;
         let mut theory = Acyclic {
             polygraph,
+            steps,
             out: vec![Vec::new(); nodes],
             into: vec![Vec::new(); nodes],
             position,
@@ -92,7 +125,8 @@ impl<'p> Acyclic<'p> {
     }
 
     fn handle(&mut self, acts: &mut TheoryArg<'_>) {
-        while self.handled < acts.model().len() {
+        // When the steps are used up nothing is handled any more, and the solver's answer is not used.
+        while self.handled < acts.model().len() && !self.steps.are_used_up() {
             let literal = acts.model()[self.handled];
             self.handled += 1;
             let question = literal.var().idx() as usize;
@@ -105,6 +139,7 @@ impl<'p> Acyclic<'p> {
                     true
                 },
             );
+            self.steps.add(1 + edges.len());
             for (from, to) in edges {
                 if let Some(conflict) = self.insert(from, to, literal_label(literal)) {
                     acts.raise_conflict(&conflict, true);
@@ -141,6 +176,7 @@ impl<'p> Acyclic<'p> {
             if node == from {
                 return Some(self.path_labels(to, from));
             }
+            self.steps.add(self.out[node as usize].len());
             for &(next, label) in &self.out[node as usize] {
                 let position = self.position[next as usize];
                 if position <= high && self.seen[next as usize] != mark {
@@ -156,6 +192,7 @@ impl<'p> Acyclic<'p> {
         while at < backward.len() {
             let node = backward[at];
             at += 1;
+            self.steps.add(self.into[node as usize].len());
             for &(next, _) in &self.into[node as usize] {
                 if self.position[next as usize] >= low && self.seen[next as usize] != mark {
                     self.seen[next as usize] = mark;

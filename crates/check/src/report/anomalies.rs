@@ -6,7 +6,7 @@ use crate::axiomatic::weak::{Forced, Weak, forced_orders};
 use crate::graph::cycles::{Component, Cycle, PATTERNS, Pattern, Priority};
 use crate::graph::{Csr, EdgeList, Kind, REAL_TIME, SESSION, components};
 use crate::lattice;
-use crate::levels::LevelVerdict;
+use crate::levels::{LevelVerdict, STRICT};
 use crate::model::{NONE, Workload};
 use crate::names::Asked;
 use crate::polygraph::Reason;
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// Our own names for violations of the axiomatic levels.
 pub(super) const OURS: [&str; 3] = ["non-monotonic-read", "fractured-read", "causal-violation"];
 
-/// Which relation explains two transactions that have several: data before order.
+/// Which relation explains two transactions that have several in Elle's reports: data before order.
 pub(super) const DATA_FIRST: Priority = [
     Kind::Ww as u8,
     Kind::WwPredicate as u8,
@@ -41,12 +41,20 @@ pub(super) fn find(analysis: &Analysis<'_>, asked: &[Asked], report: &Report) ->
         report.levels.iter().any(|entry| entry.0 == name && entry.1 == LevelVerdict::Fails)
     };
     let asks = |prefix: &str| asked.iter().any(|level| level.name.starts_with(prefix));
-    let session_matters = fails("strong-session-serializable") && !fails("serializable");
+    // Whether an order is what makes some level fail that would hold without it.
+    let matters = |strong: &str, plain: &str| {
+        ["read-uncommitted", "read-committed", "snapshot-isolation", "serializable"]
+            .iter()
+            .any(|base| fails(&format!("{strong}{base}")) && !fails(&format!("{plain}{base}")))
+    };
+    let session_matters = matters("strong-session-", "");
     let axiomatic_fails = report.axiomatic.iter().any(|entry| entry.1 == LevelVerdict::Fails);
     let real_time = asks("strong-read")
         || asks("strong-snapshot")
         || asks("strict-")
-        || fails("strict-serializable") && !fails("strong-session-serializable");
+        || matters("strong-", "strong-session-")
+        || fails(STRICT) && !fails("strong-session-serializable");
+    let real_time = real_time && analysis.contradicting_times().is_none();
     let session = !real_time
         && (asks("strong-session-")
             || session_matters
@@ -56,7 +64,7 @@ pub(super) fn find(analysis: &Analysis<'_>, asked: &[Asked], report: &Report) ->
         edges.push_kind(from, to, kind as u8);
     });
     let graph = Csr::new(analysis.history.txns.len(), &edges);
-    for (pattern, cycle) in cycles(&graph, &DATA_FIRST, session, real_time) {
+    for (pattern, cycle) in cycles(&graph, None, session, real_time) {
         if !found.iter().any(|anomaly| anomaly.name == pattern.name) {
             found.push(explainer.anomaly(pattern.name, &cycle));
         }
@@ -87,7 +95,7 @@ pub(super) fn grouped(explainer: &Explainer<'_>, scans: &[&Scan]) -> Vec<Anomaly
 /// The worst cycles of every component, skipping types that a found one implies.
 pub(super) fn cycles(
     graph: &Csr,
-    priority: &Priority,
+    priority: Option<&Priority>,
     session: bool,
     real_time: bool,
 ) -> Vec<(&'static Pattern, Cycle)> {
@@ -188,7 +196,7 @@ fn forced_cycle(analysis: &Analysis<'_>, forced: &[Forced]) -> Option<(Vec<Force
     }
     let graph = Csr::new(analysis.history.txns.len(), &edges);
     let nodes = components(&graph, 0).into_iter().next()?;
-    let component = Component::new(&graph, nodes, &DATA_FIRST);
+    let component = Component::new(&graph, nodes, None);
     let pattern = Pattern {
         name: "G0",
         anti: crate::graph::cycles::Anti::None,

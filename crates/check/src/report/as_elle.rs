@@ -5,12 +5,14 @@ use super::anomalies::{DATA_FIRST, cycles, grouped};
 use crate::analysis::Analysis;
 use crate::elle::{Sources, infer};
 use crate::graph::cycles::Priority;
-use crate::graph::{Csr, EdgeList, Kind};
+use crate::graph::{Csr, EdgeList, Kind, RW};
 use crate::hash::WordMap;
 use crate::lattice;
 use crate::levels::LevelVerdict;
-use crate::model::{OpKind, Workload};
-use crate::scans::Scan;
+use crate::model::{OpKind, Outcome, Workload};
+use crate::predicates::PredicateEdges;
+use crate::resolve::INIT;
+use crate::scans::{Scan, UNBORN_READ};
 use crate::witness::{Anomaly, Explainer};
 use std::collections::BTreeSet;
 
@@ -94,6 +96,11 @@ fn find(
     let explainer = Explainer::new(history, &analysis.resolved, orders).with_edges(given);
     let mut scans = analysis.scans();
     scans.retain(|scan| elle_sees(analysis, scan));
+    if scans.iter().any(|scan| scan.name == UNBORN_READ) {
+        let after = after_initial(analysis, &edges);
+        let reader = |scan: &Scan| analysis.resolved.op_txn[scan.ops[0] as usize];
+        scans.retain(|scan| scan.name != UNBORN_READ || after[reader(scan) as usize]);
+    }
     let mut found = grouped(&explainer, &scans);
     if !cyclic.is_empty() {
         let because = cyclic.iter().map(|(key, values, source)| {
@@ -108,15 +115,35 @@ fn find(
         let because = because.collect();
         found.push(bare("cyclic-versions", because));
     }
-    if edges.is_empty() {
+    if edges.is_empty() && scans.iter().all(|scan| scan.name != UNBORN_READ) {
         found.push(bare(META, vec!["no two transactions depend on each other".to_owned()]));
     }
     let graph = Csr::new(history.txns.len(), &edges);
     let priority = if registers { &REGISTER_PRIORITY } else { &DATA_FIRST };
-    for (pattern, cycle) in cycles(&graph, priority, session, real_time) {
+    for (pattern, cycle) in cycles(&graph, Some(priority), session, real_time) {
         found.push(explainer.anomaly(pattern.name, &cycle));
     }
     found
+}
+
+/// Which transactions the operation that made the initial state precedes, by data and without an anti-dependency.
+fn after_initial(analysis: &Analysis<'_>, edges: &EdgeList) -> Vec<bool> {
+    let Analysis { history, resolved, .. } = analysis;
+    let mut after = vec![false; history.txns.len()];
+    let orders = analysis.known();
+    let mut queue = PredicateEdges::new(history, resolved, orders).of_initial();
+    let has_value = |op: usize| !history.initial_value(history.ops[op].key).is_nil();
+    let touches = |op: usize| resolved.source(op) == INIT || history.ops[op].kind.is_write();
+    let items = (0..history.ops.len()).filter(|op| has_value(*op) && touches(*op));
+    queue.extend(items.map(|op| resolved.op_txn[op]));
+    let graph = Csr::new(history.txns.len(), edges);
+    while let Some(txn) = queue.pop() {
+        if !resolved.included[txn as usize] || std::mem::replace(&mut after[txn as usize], true) {
+            continue;
+        }
+        queue.extend(graph.out(txn).filter(|(_, kind)| kind & RW == 0).map(|(to, _)| to));
+    }
+    after
 }
 
 fn order_edges(analysis: &Analysis<'_>, session: bool, real_time: bool, edges: &mut EdgeList) {
@@ -147,7 +174,10 @@ fn bare(name: &'static str, because: Vec<String>) -> Anomaly {
 fn elle_sees(analysis: &Analysis<'_>, scan: &Scan) -> bool {
     let history = analysis.history;
     let registers = history.workload == Workload::Registers;
+    let reader = analysis.resolved.op_txn[scan.ops[0] as usize] as usize;
+    let committed = history.txns[reader].outcome == Outcome::Committed;
     match scan.name {
+        "internal" | "future-read" | "G1a" | "G1b" if !committed => false,
         "thin-air-read" | "written-twice" => false,
         "future-read" => !registers,
         "internal" if registers => {

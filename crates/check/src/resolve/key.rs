@@ -1,7 +1,7 @@
 //! One key after another: which write did each of its reads see?
 
 use super::writes::{Write, Writes};
-use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, Seen, THIN_AIR};
+use super::{AMBIGUOUS, Appends, Fault, FaultAt, INIT, NOTHING, Seen, THIN_AIR, UNBORN};
 use crate::groups::Keyed;
 use crate::model::{
     Atom, History, KeyId, ListRef, NONE, Op, OpId, OpKind, Outcome, TxnId, Workload,
@@ -209,6 +209,7 @@ impl<'a> Keys<'a> {
                 self.set_special(txn, op, special);
                 match special {
                     THIN_AIR => self.fault(Fault::ThinAirRead, op, NONE),
+                    UNBORN => self.fault(Fault::UnbornRead, op, NONE),
                     AMBIGUOUS => self.found.ambiguous = true,
                     _ => {}
                 }
@@ -227,7 +228,12 @@ impl<'a> Keys<'a> {
         }
         let is_initial = value == self.initial;
         let Some(write) = self.writes.find(value) else {
-            return Err(if is_initial || value.is_nil() { INIT } else { THIN_AIR });
+            return match (is_initial, value.is_nil()) {
+                (true, _) => Err(INIT),
+                // Only a deletion that was rolled back can explain it, or a state before the initial one.
+                (_, true) => self.writes.deletions().next().copied().ok_or(UNBORN),
+                _ => Err(THIN_AIR),
+            };
         };
         let mut repeated = self.writes.repeated(value).peekable();
         if repeated.peek().is_some() {

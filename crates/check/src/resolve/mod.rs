@@ -24,8 +24,10 @@ pub const NOTHING: u32 = u32::MAX - 1;
 pub const THIN_AIR: u32 = u32::MAX - 2;
 /// Several transactions wrote this value.
 pub const AMBIGUOUS: u32 = u32::MAX - 3;
+/// Read of nothing where the initial state has something: older than the initial state.
+pub const UNBORN: u32 = u32::MAX - 4;
 /// Every source below this is the id of a write.
-pub const FIRST_SPECIAL: u32 = AMBIGUOUS;
+pub const FIRST_SPECIAL: u32 = UNBORN;
 
 /// A fault of a single read (or of the writes of one value).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,6 +38,8 @@ pub enum Fault {
     IntermediateRead,
     /// Read a value that nobody wrote.
     ThinAirRead,
+    /// Read nothing, although the initial state has the key and nobody deleted it.
+    UnbornRead,
     /// Read something other than the transaction's own last write or read.
     Internal,
     /// Read what the same transaction writes later.

@@ -7,7 +7,7 @@ use crate::hash::WordMap;
 use crate::model::{History, KeyId, ListRef, NONE, OpId, OpKind, TxnId};
 use crate::orders::Orders;
 use crate::predicates::PredicateEdges;
-use crate::resolve::{INIT, Resolved};
+use crate::resolve::{INIT, Resolved, UNBORN};
 use crate::scans::Scan;
 
 /// Finds the operations behind edges.
@@ -196,10 +196,13 @@ impl<'a> Explainer<'a> {
             }),
             Kind::Rw => self.written(to).find_map(|op| {
                 let before = self.predecessor(op)?;
-                let wanted = if before == NONE { INIT } else { before };
                 let key = self.history.ops[op as usize].key;
+                let saw = |source: u32| match before {
+                    NONE => source == INIT || source == UNBORN,
+                    before => source == before,
+                };
                 let read = self.history.range(from).find(|read| {
-                    self.resolved.source(*read) == wanted && self.history.ops[*read].key == key
+                    saw(self.resolved.source(*read)) && self.history.ops[*read].key == key
                 })?;
                 Some((read as OpId, op))
             }),
@@ -269,6 +272,11 @@ impl<'a> Explainer<'a> {
             "thin-air-read" => format!(
                 "{reader} read {key} = {seen}, but no transaction wrote that and it is not the \
                  initial value {}",
+                history.symbols.show(history.initial_value(scan.key))
+            ),
+            crate::scans::UNBORN_READ => format!(
+                "{reader} read {key} = {seen}, although {key} = {} in the initial state and nobody deleted it: \
+                 {reader} is before the initial state, and the initial state is before every transaction",
                 history.symbols.show(history.initial_value(scan.key))
             ),
             "internal" => format!(

@@ -22,11 +22,14 @@ impl Random {
     }
 }
 
+/// Read where there is something from the start.
+pub const NOTHING: i64 = -1;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub key: usize,
     pub write: bool,
-    /// 0 is the initial value.
+    /// 0 is the initial value, [`NOTHING`] a read that found nothing.
     pub value: i64,
 }
 
@@ -34,9 +37,25 @@ pub struct Step {
 pub struct Tiny {
     pub session: usize,
     pub aborted: bool,
+    /// Nobody knows how it ended: it counts if it was read from.
+    pub unknown: bool,
     pub begin: u64,
     pub end: u64,
     pub steps: Vec<Step>,
+}
+
+impl Tiny {
+    pub fn outcome(&self) -> Outcome {
+        match (self.aborted, self.unknown) {
+            (true, _) => Outcome::Aborted,
+            (_, true) => Outcome::Unknown,
+            _ => Outcome::Committed,
+        }
+    }
+
+    pub fn wrote(&self, key: usize, value: i64) -> bool {
+        self.steps.iter().any(|step| step.write && step.key == key && step.value == value)
+    }
 }
 
 /// How wild the histories are.
@@ -65,10 +84,14 @@ pub fn generate(random: &mut Random, shape: Shape) -> Vec<Tiny> {
             .collect();
         let session = random.below(shape.sessions);
         let aborted = random.chance(shape.odd / 4);
-        txns.push(Tiny { session, aborted, begin: 0, end: 0, steps });
+        let unknown = !aborted && random.chance(shape.odd / 4);
+        txns.push(Tiny { session, aborted, unknown, begin: 0, end: 0, steps });
     }
     fill_reads(random, &mut txns, shape.odd);
     times(random, &mut txns);
+    if random.chance(shape.odd) {
+        shuffle_times(random, &mut txns);
+    }
     txns
 }
 
@@ -103,6 +126,9 @@ fn fill_reads(random: &mut Random, txns: &mut [Tiny], odd: usize) {
                     if random.chance(odd / 10) {
                         choices.push(999);
                     }
+                    if random.chance(odd / 5) {
+                        choices.push(NOTHING);
+                    }
                     choices[random.below(choices.len())]
                 }
             };
@@ -124,6 +150,16 @@ fn times(random: &mut Random, txns: &mut [Tiny]) {
         tiny.begin = *clock + 1 + random.below(6) as u64 * 16 + used;
         tiny.end = tiny.begin + 1 + random.below(6) as u64 * 16;
         *clock = tiny.end;
+    }
+}
+
+/// Times that take no notice of sessions.
+fn shuffle_times(random: &mut Random, txns: &mut [Tiny]) {
+    for at in 1..txns.len() {
+        let other = random.below(at + 1);
+        let (a, b) = (txns[at].clone(), txns[other].clone());
+        (txns[at].begin, txns[at].end) = (b.begin, b.end);
+        (txns[other].begin, txns[other].end) = (a.begin, a.end);
     }
 }
 
@@ -157,12 +193,14 @@ pub fn build_with(txns: &[Tiny], orders: &[Vec<usize>]) -> History {
     builder.set_initial(Atom::int(0).unwrap());
     for (label, tiny) in txns.iter().enumerate() {
         let session = builder.session(Atom::int(tiny.session as i64).unwrap());
-        let outcome = if tiny.aborted { Outcome::Aborted } else { Outcome::Committed };
+        let outcome = tiny.outcome();
         builder.begin(session, label as i64, outcome, (tiny.begin, tiny.end));
         for step in &tiny.steps {
             let key = builder.key(Atom::int(step.key as i64).unwrap());
             let kind = if step.write { OpKind::Write } else { OpKind::Read };
-            builder.push(kind, key, Atom::int(step.value).unwrap()).unwrap();
+            let value =
+                if step.value == NOTHING { Atom::NIL } else { Atom::int(step.value).unwrap() };
+            builder.push(kind, key, value).unwrap();
             let place =
                 orders.get(step.key).and_then(|order| order.iter().position(|t| *t == label));
             if let (true, Some(place)) = (step.write, place) {

@@ -1,15 +1,18 @@
 //! The brute-force judge: every level straight from its definition, by trying everything.
 //!
 //! Axiomatic levels: all total commit orders, the axioms of Biswas and Enea literally. Serializable: all
-//! serial orders, executed. Snapshot isolation: all interleavings of begins and commits, executed, first
-//! committer wins. The other levels: all version orders of all keys, cycles by transitive closure.
+//! serial orders, executed. Snapshot isolation: in `snapshots`. The other levels: all version orders of all keys,
+//! cycles by transitive closure.
 
-use super::generate::Tiny;
+use super::generate::{NOTHING, Tiny};
+
+/// The writer of what was there before the initial state.
+const OLDER: Option<usize> = Some(usize::MAX);
 
 /// A committed transaction in the judge's terms.
 pub struct Txn<'t> {
     pub tiny: &'t Tiny,
-    /// Reads of other writers: key, writer (`None` for the initial state), in program order.
+    /// Reads of other writers: key, writer (`None` for the initial state, [`OLDER`]), in program order.
     pub reads: Vec<(usize, Option<usize>)>,
     /// Keys written.
     pub writes: Vec<usize>,
@@ -21,6 +24,8 @@ pub struct Faults {
     pub g1: bool,
     /// A read that ignores an own write.
     pub own: bool,
+    /// A read of something older than the initial state.
+    pub older: bool,
     /// A read that differs from the transaction's own last operation on the key.
     pub internal: bool,
 }
@@ -51,8 +56,9 @@ fn transaction<'t>(committed: &[&'t Tiny], me: usize, faults: &mut Faults) -> Tx
         if before.is_some_and(|before| before.write && before.value == step.value) {
             continue;
         }
-        if step.value == 0 {
-            reads.push((step.key, None));
+        if step.value == 0 || step.value == NOTHING {
+            faults.older |= step.value == NOTHING;
+            reads.push((step.key, if step.value == 0 { None } else { OLDER }));
             continue;
         }
         let is_source =
@@ -73,9 +79,26 @@ fn transaction<'t>(committed: &[&'t Tiny], me: usize, faults: &mut Faults) -> Tx
     Txn { tiny, reads, writes }
 }
 
+/// The transactions that committed: those of unknown outcome if one that committed read from them.
+fn committed(all: &[Tiny]) -> Vec<&Tiny> {
+    let mut counts: Vec<bool> = all.iter().map(|tiny| !tiny.aborted && !tiny.unknown).collect();
+    while let Some(more) = (0..all.len()).find(|&writer| {
+        let read_by = |reader: &Tiny| {
+            let reads = reader.steps.iter().filter(|step| !step.write);
+            reads.into_iter().any(|step| all[writer].wrote(step.key, step.value))
+        };
+        let is_read =
+            || (0..all.len()).any(|one| one != writer && counts[one] && read_by(&all[one]));
+        all[writer].unknown && !counts[writer] && is_read()
+    }) {
+        counts[more] = true;
+    }
+    all.iter().zip(&counts).filter(|(_, counts)| **counts).map(|(tiny, _)| tiny).collect()
+}
+
 impl<'t> Judge<'t> {
     pub fn new(all: &'t [Tiny]) -> Judge<'t> {
-        let committed: Vec<&Tiny> = all.iter().filter(|tiny| !tiny.aborted).collect();
+        let committed = committed(all);
         let mut faults = Faults::default();
         let txns: Vec<Txn<'t>> =
             (0..committed.len()).map(|me| transaction(&committed, me, &mut faults)).collect();
@@ -83,16 +106,24 @@ impl<'t> Judge<'t> {
         Judge { txns, faults, keys, fixed: None }
     }
 
-    fn session_before(&self, a: usize, b: usize) -> bool {
+    pub fn session_before(&self, a: usize, b: usize) -> bool {
         a < b && self.txns[a].tiny.session == self.txns[b].tiny.session
     }
 
-    fn real_time_before(&self, a: usize, b: usize) -> bool {
-        self.txns[a].tiny.end < self.txns[b].tiny.begin
+    pub fn real_time_before(&self, a: usize, b: usize) -> bool {
+        // One of unknown outcome may have taken effect after its end.
+        !self.txns[a].tiny.unknown && self.txns[a].tiny.end < self.txns[b].tiny.begin
+    }
+
+    /// Whether real time has two transactions of a session the other way round.
+    pub fn times_contradict(&self) -> bool {
+        let count = self.txns.len();
+        let pairs = (0..count).flat_map(|a| (0..count).map(move |b| (a, b)));
+        pairs.into_iter().any(|(a, b)| self.session_before(a, b) && self.real_time_before(b, a))
     }
 
     /// Whether a given version order puts a write of `a` after one of `b`.
-    fn must_follow(&self, a: usize, b: usize) -> bool {
+    pub fn must_follow(&self, a: usize, b: usize) -> bool {
         let place = |order: &[usize], txn| order.iter().position(|other| *other == txn);
         self.fixed.iter().flatten().any(|order| match (place(order, a), place(order, b)) {
             (Some(a), Some(b)) => a > b,
@@ -106,7 +137,7 @@ impl<'t> Judge<'t> {
 
     /// An axiomatic level: some total order of all transactions satisfies its axiom.
     pub fn axiomatic(&self, level: &str) -> bool {
-        if self.faults.g1 || self.faults.own {
+        if self.faults.g1 || self.faults.own || self.faults.older {
             return false;
         }
         let count = self.txns.len();
@@ -195,23 +226,6 @@ impl<'t> Judge<'t> {
         })
     }
 
-    /// Snapshots: every interleaving of begins and commits.
-    pub fn snapshot(&self, session: bool, real_time: bool) -> bool {
-        if self.faults.g1 || self.faults.internal {
-            return false;
-        }
-        let mut state = Snapshots {
-            judge: self,
-            session,
-            real_time,
-            snapshot: vec![None; self.txns.len()],
-            committed: vec![false; self.txns.len()],
-            current: vec![None; self.keys],
-            log: Vec::new(),
-        };
-        state.search()
-    }
-
     /// Levels defined by a graph: some version order of every key has no forbidden cycle.
     pub fn graph_level(&self, level: &str, session: bool, real_time: bool) -> bool {
         if level != "read-uncommitted" && self.faults.g1 {
@@ -281,6 +295,8 @@ impl<'t> Judge<'t> {
             "read-committed" => acyclic(&flow),
             "monotonic-atomic-view" => acyclic(&flow) && self.is_monotonic(orders),
             "cursor-stability" => acyclic(&flow) && self.has_stable_cursors(orders),
+            // The initial state is before all and after the reader.
+            "consistent-view" | "repeatable-read" if self.faults.older => false,
             "consistent-view" => {
                 let reach = closure(count, &flow);
                 (0..count).all(|a| !reach[a][a])
@@ -295,9 +311,11 @@ impl<'t> Judge<'t> {
     fn is_monotonic(&self, orders: &[Vec<usize>]) -> bool {
         self.txns.iter().all(|txn| {
             (0..txn.reads.len()).all(|later| {
-                txn.reads[..later].iter().filter_map(|read| read.1).all(|seen| {
+                txn.reads[..later].iter().all(|(_, seen)| {
                     let (key, from) = txn.reads[later];
-                    !self.txns[seen].writes.contains(&key)
+                    let Some(seen) = *seen else { return from != OLDER };
+                    Some(seen) == OLDER
+                        || !self.txns[seen].writes.contains(&key)
                         || place(orders, key, Some(seen)) <= place(orders, key, from)
                 })
             })
@@ -315,79 +333,12 @@ impl<'t> Judge<'t> {
     }
 }
 
-/// Where the version of a transaction stands among those of a key; the initial one is first.
+/// Where the version of a transaction stands among those of a key, after the initial one and what is older.
 fn place(orders: &[Vec<usize>], key: usize, txn: Option<usize>) -> usize {
-    txn.map_or(0, |txn| 1 + orders[key].iter().position(|t| *t == txn).unwrap())
-}
-
-struct Snapshots<'j, 't> {
-    judge: &'j Judge<'t>,
-    session: bool,
-    real_time: bool,
-    snapshot: Vec<Option<Vec<Option<usize>>>>,
-    committed: Vec<bool>,
-    current: Vec<Option<usize>>,
-    log: Vec<usize>,
-}
-
-impl Snapshots<'_, '_> {
-    fn search(&mut self) -> bool {
-        let count = self.judge.txns.len();
-        if self.committed.iter().all(|done| *done) {
-            return true;
-        }
-        for txn in 0..count {
-            if self.committed[txn] {
-                continue;
-            }
-            let found =
-                if self.snapshot[txn].is_none() { self.begin(txn) } else { self.commit(txn) };
-            if found {
-                return true;
-            }
-        }
-        false
+    if txn == OLDER {
+        return 0;
     }
-
-    fn begin(&mut self, txn: usize) -> bool {
-        let judge = self.judge;
-        let early = (0..judge.txns.len()).any(|other| {
-            !self.committed[other]
-                && (self.session && judge.session_before(other, txn)
-                    || self.real_time && judge.real_time_before(other, txn))
-        });
-        let fits = judge.txns[txn].reads.iter().all(|(key, from)| self.current[*key] == *from);
-        if early || !fits {
-            return false;
-        }
-        self.snapshot[txn] = Some(self.current.clone());
-        let found = self.search();
-        self.snapshot[txn] = None;
-        found
-    }
-
-    fn commit(&mut self, txn: usize) -> bool {
-        let judge = self.judge;
-        let snapshot = self.snapshot[txn].clone().unwrap();
-        let overtaken =
-            judge.txns[txn].writes.iter().any(|key| snapshot[*key] != self.current[*key]);
-        let early = (0..judge.txns.len())
-            .any(|other| !self.committed[other] && other != txn && judge.must_follow(txn, other));
-        if overtaken || early {
-            return false;
-        }
-        let before = self.current.clone();
-        for &key in &judge.txns[txn].writes {
-            self.current[key] = Some(txn);
-        }
-        self.committed[txn] = true;
-        self.log.push(txn);
-        let found = self.search();
-        self.log.pop();
-        self.committed[txn] = false;
-        self.current = before;
-        found
-    }
+    txn.map_or(1, |txn| 2 + orders[key].iter().position(|t| *t == txn).unwrap())
 }
 
 fn closure(count: usize, edges: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
