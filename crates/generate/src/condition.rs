@@ -4,6 +4,8 @@
 //! rows in any order. Constants, and whole conditions, come from rows and from other transactions' statements, so that
 //! transactions conflict.
 
+use anchorite_model::sql::Dialect;
+
 use crate::generator::Generator;
 use crate::schema::Column;
 use crate::value::{Kind, Value};
@@ -105,7 +107,7 @@ impl Generator<'_> {
             (weights.compare, "compare"),
             (ordered(weights.key_range), "range"),
             (ordered(weights.between), "between"),
-            (weights.in_list, "list"),
+            (if kind.has_equality() { weights.in_list } else { 0 }, "list"),
             (if definition.is_nullable { weights.null } else { 0 }, "null"),
             (if kind == Kind::Text { weights.like } else { 0 }, "like"),
             (self.arithmetic_weight(table, column), "arithmetic"),
@@ -196,6 +198,9 @@ impl Generator<'_> {
 
     fn comparison(&mut self, table: usize, column: usize, name: &str) -> String {
         let kind = self.table(table).columns[column].kind;
+        if kind == Kind::Json {
+            return self.inside_json(name);
+        }
         let value = self.constant_sql(table, column);
         let null_safe =
             if self.grammar.has("null-safe-equal") { "<=>" } else { "IS NOT DISTINCT FROM" };
@@ -212,6 +217,18 @@ impl Generator<'_> {
             (if has_null_safe { 3 } else { 0 }, null_safe),
         ]);
         format!("{name} {operator} {value}")
+    }
+
+    /// A test of the number in a JSON document.
+    fn inside_json(&mut self, name: &str) -> String {
+        let operator = *self.random.pick(&["=", "<>", "<", ">="]);
+        let number = self.random.between(1, 3);
+        match self.grammar.dialect {
+            Dialect::Postgres => format!("({name} ->> 'a') {operator} '{number}'"),
+            Dialect::Mysql | Dialect::Sqlite => {
+                format!("JSON_EXTRACT({name}, '$.a') {operator} {number}")
+            }
+        }
     }
 
     fn two_columns(&mut self, table: usize, prefix: &str) -> Condition {

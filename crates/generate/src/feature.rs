@@ -24,7 +24,11 @@ pub struct Feature {
 
 /// The table that probes work on.
 const TABLE: &str = "CREATE TABLE probe (pk INT PRIMARY KEY, c0 INT, c1 VARCHAR(20))";
+const OTHER: &str = "CREATE TABLE other (c0 INT)";
 const ROW: &str = "INSERT INTO probe (pk, c0, c1) VALUES (1, 1, 'a')";
+
+const MERGE: &str = "MERGE INTO probe AS a USING (SELECT 1 AS k) AS b ON a.pk = b.k \
+    WHEN MATCHED THEN UPDATE SET c0 = a.c0 + 1 WHEN NOT MATCHED THEN INSERT (pk, c0) VALUES (b.k, 1)";
 
 const fn feature(name: &'static str, probe: &'static [&'static str]) -> Feature {
     Feature { name, probe }
@@ -36,6 +40,23 @@ pub const FEATURES: &[Feature] = &[
     feature("tinyint", &["CREATE TABLE probe (c0 TINYINT)"]),
     feature("unsigned", &["CREATE TABLE probe (c0 INT UNSIGNED)"]),
     feature("enum", &["CREATE TABLE probe (c0 ENUM('a', 'b'))"]),
+    feature("set", &["CREATE TABLE probe (c0 SET('a', 'b'))"]),
+    feature(
+        "collation-general-ci",
+        &["CREATE TABLE probe (c0 VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci)"],
+    ),
+    feature(
+        "collation-nocase",
+        &["CREATE TABLE probe (c0 TEXT COLLATE NOCASE, c1 TEXT COLLATE RTRIM)"],
+    ),
+    feature(
+        "json",
+        &["CREATE TABLE probe (c0 JSON)", "SELECT * FROM probe WHERE JSON_EXTRACT(c0, '$.a') = 1"],
+    ),
+    feature(
+        "jsonb",
+        &["CREATE TABLE probe (c0 JSONB)", "SELECT * FROM probe WHERE (c0 ->> 'a') = '1'"],
+    ),
     feature(
         "datetime",
         &[
@@ -52,6 +73,13 @@ pub const FEATURES: &[Feature] = &[
         &[
             "CREATE TABLE probe (pk INT PRIMARY KEY)",
             "CREATE TABLE child (c0 INT, FOREIGN KEY (c0) REFERENCES probe (pk) ON DELETE CASCADE ON UPDATE CASCADE)",
+        ],
+    ),
+    feature(
+        "deferred",
+        &[
+            "CREATE TABLE probe (pk INT PRIMARY KEY)",
+            "CREATE TABLE child (c0 INT, FOREIGN KEY (c0) REFERENCES probe (pk) DEFERRABLE INITIALLY DEFERRED)",
         ],
     ),
     feature(
@@ -80,6 +108,46 @@ pub const FEATURES: &[Feature] = &[
             "CREATE TABLE probe_0 PARTITION OF probe FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
         ],
     ),
+    feature(
+        "view",
+        &[TABLE, "CREATE VIEW v0 AS SELECT * FROM probe WHERE c0 > 1", "SELECT * FROM v0"],
+    ),
+    feature(
+        "view-write",
+        &[
+            TABLE,
+            "CREATE VIEW v0 AS SELECT * FROM probe WHERE c0 > 1",
+            "INSERT INTO v0 (pk, c0) VALUES (1, 2)",
+            "UPDATE v0 SET c0 = 3 WHERE pk = 1",
+            "DELETE FROM v0",
+        ],
+    ),
+    feature(
+        "trigger-statement",
+        &[
+            TABLE,
+            OTHER,
+            "CREATE TRIGGER g0 AFTER INSERT ON probe FOR EACH ROW UPDATE other SET c0 = c0 + 1",
+        ],
+    ),
+    feature(
+        "trigger-block",
+        &[
+            TABLE,
+            OTHER,
+            "CREATE TRIGGER g0 AFTER INSERT ON probe FOR EACH ROW BEGIN UPDATE other SET c0 = c0 + 1; END",
+        ],
+    ),
+    feature(
+        "trigger-function",
+        &[
+            TABLE,
+            OTHER,
+            "CREATE FUNCTION f0() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN UPDATE other SET c0 = c0 + 1; RETURN NULL; END $$",
+            "CREATE TRIGGER g0 AFTER INSERT ON probe FOR EACH ROW EXECUTE FUNCTION f0()",
+        ],
+    ),
     // Indexes.
     feature("index-prefix", &[TABLE, "CREATE INDEX i0 ON probe (c1(2))"]),
     feature("index-expression", &[TABLE, "CREATE INDEX i0 ON probe ((c0 + 1))"]),
@@ -95,7 +163,28 @@ pub const FEATURES: &[Feature] = &[
     feature("for-share", &[TABLE, "SELECT * FROM probe FOR SHARE"]),
     feature("lock-in-share-mode", &[TABLE, "SELECT * FROM probe LOCK IN SHARE MODE"]),
     feature("for-no-key-update", &[TABLE, "SELECT * FROM probe FOR NO KEY UPDATE"]),
+    feature("for-key-share", &[TABLE, "SELECT * FROM probe FOR KEY SHARE"]),
     feature("nowait", &[TABLE, "SELECT * FROM probe FOR UPDATE NOWAIT"]),
+    feature("skip-locked", &[TABLE, "SELECT * FROM probe FOR UPDATE SKIP LOCKED"]),
+    feature(
+        "share-nowait",
+        &[
+            TABLE,
+            "SELECT * FROM probe FOR SHARE NOWAIT",
+            "SELECT * FROM probe FOR SHARE SKIP LOCKED",
+        ],
+    ),
+    feature(
+        "share-mode-nowait",
+        &[
+            TABLE,
+            "SELECT * FROM probe LOCK IN SHARE MODE NOWAIT",
+            "SELECT * FROM probe LOCK IN SHARE MODE SKIP LOCKED",
+        ],
+    ),
+    feature("lock-of", &[TABLE, "SELECT * FROM probe FOR UPDATE OF probe"]),
+    feature("force-index", &[TABLE, "SELECT * FROM probe FORCE INDEX (PRIMARY)"]),
+    feature("not-indexed", &[TABLE, "SELECT * FROM probe NOT INDEXED"]),
     feature("number-as-condition", &[TABLE, "SELECT * FROM probe WHERE c0"]),
     feature("null-safe-equal", &[TABLE, "SELECT * FROM probe WHERE c0 <=> NULL"]),
     feature("is-distinct-from", &[TABLE, "SELECT * FROM probe WHERE c0 IS DISTINCT FROM 1"]),
@@ -117,6 +206,29 @@ pub const FEATURES: &[Feature] = &[
     feature("replace", &[TABLE, ROW, "REPLACE INTO probe (pk, c0) VALUES (1, 2)"]),
     feature("update-ignore", &[TABLE, "UPDATE IGNORE probe SET c0 = 1"]),
     feature("ordered-limit", &[TABLE, ROW, "DELETE FROM probe ORDER BY pk LIMIT 1"]),
+    feature("merge", &[TABLE, ROW, MERGE]),
+    feature(
+        "update-from",
+        &[TABLE, ROW, "UPDATE probe AS a SET c0 = 2 FROM probe AS b WHERE a.pk = b.pk"],
+    ),
+    feature(
+        "delete-using",
+        &[TABLE, ROW, "DELETE FROM probe AS a USING probe AS b WHERE a.pk = b.pk"],
+    ),
+    feature(
+        "update-join",
+        &[TABLE, ROW, "UPDATE probe a JOIN probe b ON a.pk = b.pk SET a.c0 = 2"],
+    ),
+    feature("delete-join", &[TABLE, ROW, "DELETE a FROM probe a JOIN probe b ON a.pk = b.pk"]),
+    feature(
+        "own-table",
+        &[
+            TABLE,
+            ROW,
+            "UPDATE probe SET c0 = (SELECT MAX(c0) FROM probe) WHERE pk IN (SELECT c0 FROM probe)",
+            "DELETE FROM probe WHERE c0 = (SELECT MAX(c0) FROM probe)",
+        ],
+    ),
     feature("insert-returning", &[TABLE, "INSERT INTO probe (pk) VALUES (1) RETURNING pk"]),
     feature("update-returning", &[TABLE, ROW, "UPDATE probe SET c0 = 1 RETURNING pk"]),
     feature("delete-returning", &[TABLE, ROW, "DELETE FROM probe RETURNING pk"]),
@@ -132,6 +244,9 @@ pub const FEATURES: &[Feature] = &[
     feature("begin-immediate", &["BEGIN IMMEDIATE", "COMMIT"]),
     feature("begin-pessimistic", &["BEGIN PESSIMISTIC", "COMMIT"]),
     feature("begin-optimistic", &["BEGIN OPTIMISTIC", "COMMIT"]),
+    feature("read-only", &["START TRANSACTION READ ONLY", "SELECT 1", "COMMIT"]),
+    feature("deferrable", &["START TRANSACTION READ ONLY, DEFERRABLE", "SELECT 1", "COMMIT"]),
+    feature("autocommit-off", &["SET autocommit = 0", "SELECT 1", "COMMIT", "SET autocommit = 1"]),
     feature(
         "savepoint",
         &["BEGIN", "SAVEPOINT s1", "ROLLBACK TO SAVEPOINT s1", "RELEASE SAVEPOINT s1", "COMMIT"],

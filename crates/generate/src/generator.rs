@@ -43,6 +43,7 @@ pub(crate) struct Generator<'s> {
 /// Sums of distinct shifts must stay distinct and fit a SMALLINT.
 const SHIFTS_MAX: u32 = 7;
 const SHIFT_UNIT: i64 = 100;
+const ROWS_FOR_SHIFTS: usize = 10;
 
 impl<'s> Generator<'s> {
     pub(crate) fn new(
@@ -129,6 +130,10 @@ impl<'s> Generator<'s> {
     /// before: every shift is a different power of two times a hundred, and unshifted keys are less than fifty apart,
     /// so equal sums have the same shifts and the same origin.
     pub(crate) fn next_shift(&mut self) -> Option<i64> {
+        // Where rows are numbered through, their keys are further apart.
+        if self.rows.iter().any(|rows| rows.len() > ROWS_FOR_SHIFTS) {
+            return None;
+        }
         let shift = SHIFT_UNIT << self.shifts;
         self.shifts += 1;
         (self.shifts <= SHIFTS_MAX).then_some(shift)

@@ -10,7 +10,7 @@ use crate::value::{Kind, Value};
 
 /// How many times a fresh key is looked for.
 const TRIES: usize = 8;
-/// Fresh keys are below this; those of initial rows are below ten.
+/// Fresh keys are below this, or as much above the number of rows; those of initial rows are below ten, or count them.
 const KEYS: usize = 16;
 /// Percentage of optional columns that are named.
 const NAMED_PERCENT: u32 = 80;
@@ -75,10 +75,10 @@ impl Generator<'_> {
         let mut rows: Vec<Vec<Value>> = Vec::new();
         for _ in 0..count {
             let row = self.new_row(table);
-            let clashes = |key: &[usize]| {
-                rows.iter().any(|other| key.iter().all(|at| other[*at] == row[*at]))
-            };
-            if !self.table(table).keys().any(clashes) {
+            let definition = self.table(table);
+            let clashes =
+                |key: &[usize]| rows.iter().any(|other| definition.collide(key, other, &row));
+            if !definition.keys().any(clashes) {
                 rows.push(row);
             }
         }
@@ -126,7 +126,7 @@ impl Generator<'_> {
         if let Some(foreign) = &definition.foreign
             && let Some(parent) = self.random.try_pick(&self.rows[foreign.parent])
         {
-            row[foreign.column] = parent[foreign.parent_column].clone();
+            foreign.refer(&mut row, parent);
         }
         for key in definition.keys() {
             self.choose_key(table, key, &mut row);
@@ -142,14 +142,16 @@ impl Generator<'_> {
             return;
         }
         for _ in 0..TRIES {
-            let is_taken = |other: &Vec<Value>| key.iter().all(|at| other[*at] == row[*at]);
+            let is_taken = |other: &Vec<Value>| self.table(table).collide(key, other, row);
             if !self.rows[table].iter().any(is_taken) {
                 return;
             }
             let at = *self.random.pick(key);
             let definition = &self.table(table).columns[at];
             row[at] = if definition.kind == Kind::Int {
-                Value::Int(i64::try_from(self.random.below(KEYS)).expect("a small number"))
+                let known = self.rows[table].len();
+                let bound = if known < KEYS { KEYS } else { known + KEYS };
+                Value::Int(i64::try_from(self.random.below(bound)).expect("a small number"))
             } else {
                 self.fresh_constant(table, at)
             };

@@ -5,6 +5,9 @@ use crate::random::Random;
 use crate::schema::{Column, Schema, Table};
 use crate::value::{Kind, Value};
 
+/// How many rows a table has if it has many.
+const MANY: [i64; 4] = [200, 400, 900, 2_000];
+
 /// The rows of each table; a generated column has NULL here.
 pub(crate) type Rows = Vec<Vec<Vec<Value>>>;
 
@@ -12,7 +15,14 @@ pub(crate) type Rows = Vec<Vec<Vec<Value>>>;
 pub(crate) fn make(grammar: &Grammar<'_>, schema: &Schema, random: &mut Random) -> Rows {
     let weights = &grammar.weights.rows;
     let mut all: Rows = Vec::new();
-    for table in &schema.tables {
+    let many = random.percent(weights.many_percent).then(|| random.below(schema.tables.len()));
+    for (number, table) in schema.tables.iter().enumerate() {
+        if many == Some(number)
+            && let Some(rows) = many_rows(grammar, table, &all, random)
+        {
+            all.push(rows);
+            continue;
+        }
         let count = random.weighted(&[
             (weights.none, 0),
             (weights.one, 1),
@@ -24,7 +34,7 @@ pub(crate) fn make(grammar: &Grammar<'_>, schema: &Schema, random: &mut Random) 
         ]);
         let mut rows: Vec<Vec<Value>> = Vec::new();
         for _ in 0..count {
-            let row = any_row(grammar, table, &all, random);
+            let row = any_row(grammar, table, &all, &rows, random);
             if is_valid(table, &rows, &row) {
                 rows.push(row);
             }
@@ -34,31 +44,59 @@ pub(crate) fn make(grammar: &Grammar<'_>, schema: &Schema, random: &mut Random) 
     all
 }
 
-fn any_row(
+/// Enough rows for several pages; `None` if the keys of the table do not allow it.
+fn many_rows(
     grammar: &Grammar<'_>,
     table: &Table,
     earlier: &Rows,
     random: &mut Random,
-) -> Vec<Value> {
-    let columns = table.columns.iter().enumerate();
-    columns
-        .map(|(at, column)| match &table.foreign {
-            Some(foreign) if foreign.column == at => {
-                let parents = &earlier[foreign.parent];
-                let referred = random.try_pick(parents).filter(|_| true);
-                let is_null = random.percent(grammar.weights.rows.null_percent);
-                let key = referred.map(|row| parent_key(table, row));
-                key.filter(|_| !is_null).unwrap_or(Value::Null)
-            }
-            _ => any_value(grammar, column, random),
-        })
-        .collect()
+) -> Option<Vec<Vec<Value>>> {
+    // The number of the row, in one column of each key.
+    let counted = |key: &[usize]| {
+        let fits = |at: &&usize| {
+            let column = &table.columns[**at];
+            column.kind == Kind::Int && column.limit > MANY[MANY.len() - 1]
+        };
+        key.iter().find(fits).copied()
+    };
+    let columns: Vec<usize> = table.keys().map(counted).collect::<Option<_>>()?;
+    let is_referring =
+        |foreign: &crate::schema::Foreign| columns.iter().any(|at| foreign.columns.contains(at));
+    let is_checked = table.check.as_ref().is_some_and(|check| columns.contains(&check.column));
+    if is_checked || table.foreign.as_ref().is_some_and(is_referring) {
+        return None;
+    }
+    let count = *random.pick(&MANY);
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    for number in 0..count {
+        let mut row = any_row(grammar, table, earlier, &rows, random);
+        columns.iter().for_each(|at| row[*at] = Value::Int(number));
+        if table.check.as_ref().is_none_or(|check| check.allows(check.column, &row[check.column])) {
+            rows.push(row);
+        }
+    }
+    Some(rows)
 }
 
-/// The value of the parent's key in one of its rows.
-fn parent_key(table: &Table, parent_row: &[Value]) -> Value {
-    let foreign = table.foreign.as_ref().expect("the table refers to the parent");
-    parent_row[foreign.parent_column].clone()
+/// A row; `earlier` are the rows of the tables before this one, `own` those that it has already.
+fn any_row(
+    grammar: &Grammar<'_>,
+    table: &Table,
+    earlier: &Rows,
+    own: &[Vec<Value>],
+    random: &mut Random,
+) -> Vec<Value> {
+    let columns = table.columns.iter();
+    let mut row: Vec<Value> = columns.map(|column| any_value(grammar, column, random)).collect();
+    if let Some(foreign) = &table.foreign {
+        let parents = earlier.get(foreign.parent).map_or(own, Vec::as_slice);
+        let is_null = random.percent(grammar.weights.rows.null_percent);
+        match random.try_pick(parents).filter(|_| !is_null) {
+            Some(parent) => foreign.refer(&mut row, parent),
+            None => foreign.columns.iter().for_each(|at| row[*at] = Value::Null),
+        }
+    }
+    row
 }
 
 /// A value that a column may have, occasionally NULL.
@@ -82,7 +120,7 @@ fn is_valid(table: &Table, rows: &[Vec<Value>], row: &[Value]) -> bool {
         table.check.as_ref().is_none_or(|check| check.allows(check.column, &row[check.column]));
     let collides = |key: &[usize]| {
         let is_whole = key.iter().all(|at| row[*at] != Value::Null);
-        is_whole && rows.iter().any(|other| key.iter().all(|at| other[*at] == row[*at]))
+        is_whole && rows.iter().any(|other| table.collide(key, other, row))
     };
     passes && !table.keys().any(collides)
 }

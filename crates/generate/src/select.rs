@@ -9,11 +9,20 @@ use crate::generator::Generator;
 impl Generator<'_> {
     /// A query.
     pub(crate) fn select(&mut self, table: usize) -> String {
+        let may_lock = self.has_locks();
+        self.select_of(table, may_lock)
+    }
+
+    /// A query without locks.
+    pub(crate) fn plain_select(&mut self, table: usize) -> String {
+        self.select_of(table, false)
+    }
+
+    fn select_of(&mut self, table: usize, may_lock: bool) -> String {
         let weights = &self.grammar.weights.select;
-        let has_locks = !self.locks().is_empty();
         let form = self.random.weighted(&[
             (weights.rows, "rows"),
-            (if has_locks { weights.locking } else { 0 }, "locking"),
+            (if may_lock { weights.locking } else { 0 }, "locking"),
             (weights.aggregate, "aggregate"),
             (weights.group, "group"),
             (weights.join, "join"),
@@ -23,7 +32,7 @@ impl Generator<'_> {
             (weights.first_rows, "first"),
         ]);
         match form {
-            "join" => return self.join(table),
+            "join" => return self.join(table, may_lock),
             "compound" => return self.compound(table),
             _ => (),
         }
@@ -35,7 +44,9 @@ impl Generator<'_> {
             "locking" => self.locking_where(table, &condition),
             "aggregate" => format!("SELECT {} FROM {name}{clause}", self.aggregates(table)),
             "group" => {
-                let column = self.random.below(definition.columns.len());
+                let Some(column) = self.grouped_column(table) else {
+                    return format!("SELECT {} FROM {name}{clause}", self.columns(table));
+                };
                 let by = &definition.columns[column].name;
                 let having = if self.random.percent(30) { " HAVING COUNT(*) > 1" } else { "" };
                 format!("SELECT {by}, COUNT(*) FROM {name}{clause} GROUP BY {by}{having}")
@@ -48,7 +59,9 @@ impl Generator<'_> {
                 )
             }
             "distinct" => {
-                let column = self.random.below(definition.columns.len());
+                let Some(column) = self.grouped_column(table) else {
+                    return format!("SELECT {} FROM {name}{clause}", self.columns(table));
+                };
                 format!("SELECT DISTINCT {} FROM {name}{clause}", definition.columns[column].name)
             }
             "first" if !definition.primary.is_empty() => {
@@ -56,7 +69,29 @@ impl Generator<'_> {
                 let count = self.random.between(1, 3);
                 format!("SELECT * FROM {name}{clause} ORDER BY {order} LIMIT {count}")
             }
-            _ => format!("SELECT {} FROM {name}{clause}", self.columns(table)),
+            _ => {
+                let hint = self.hint(table);
+                format!("SELECT {} FROM {name}{hint}{clause}", self.columns(table))
+            }
+        }
+    }
+
+    /// Which index a query is to use, or not to use; mostly nothing.
+    fn hint(&mut self, table: usize) -> String {
+        let share = self.grammar.weights.select.hint_percent;
+        let definition = self.table(table);
+        if self.grammar.has("not-indexed") && self.random.percent(share) {
+            return " NOT INDEXED".to_owned();
+        }
+        let primary = Some("PRIMARY").filter(|_| !definition.primary.is_empty());
+        let names = definition.indexes.iter().map(|index| index.name.as_str());
+        let names: Vec<&str> = names.chain(primary).collect();
+        match self.random.try_pick(&names).copied() {
+            Some(name) if self.grammar.has("force-index") && self.random.percent(share) => {
+                let verb = self.random.pick(&["FORCE", "FORCE", "USE", "IGNORE"]);
+                format!(" {verb} INDEX ({name})")
+            }
+            _ => String::new(),
         }
     }
 
@@ -71,29 +106,10 @@ impl Generator<'_> {
         )
     }
 
-    /// The same, with locks if the target has them.
-    pub(crate) fn locking_where(&mut self, table: usize, condition: &Condition) -> String {
-        let locks = self.locks();
-        let Some(lock) = self.random.try_pick(&locks).copied() else {
-            return self.select_where(table, condition);
-        };
-        let nowait = self.grammar.weights.select.nowait_percent;
-        let can_refuse = lock == "FOR UPDATE" && self.grammar.has("nowait");
-        let end = if can_refuse && self.random.percent(nowait) { " NOWAIT" } else { "" };
-        format!("{} {lock}{end}", self.select_where(table, condition))
-    }
-
-    /// The locking clauses that the target has; the strongest one counts twice.
-    fn locks(&self) -> Vec<&'static str> {
-        let all = [
-            ("for-update", "FOR UPDATE"),
-            ("for-update", "FOR UPDATE"),
-            ("for-share", "FOR SHARE"),
-            ("lock-in-share-mode", "LOCK IN SHARE MODE"),
-            ("for-no-key-update", "FOR NO KEY UPDATE"),
-        ];
-        let offered = all.into_iter().filter(|(feature, _)| self.grammar.has(feature));
-        offered.map(|(_, lock)| lock).collect()
+    /// A column by which rows may be put together.
+    fn grouped_column(&mut self, table: usize) -> Option<usize> {
+        let columns = self.table(table).columns_where(|_, column| column.kind.is_one_spelling());
+        self.random.try_pick(&columns).copied()
     }
 
     fn columns(&mut self, table: usize) -> String {
@@ -127,7 +143,7 @@ impl Generator<'_> {
     }
 
     /// Two tables, or one table twice, joined over columns of one kind.
-    fn join(&mut self, table: usize) -> String {
+    fn join(&mut self, table: usize, may_lock: bool) -> String {
         let other = self.random.below(self.schema.tables.len());
         let (left, right) = (self.table(table), self.table(other));
         let column = self.random.below(left.columns.len());
@@ -137,16 +153,21 @@ impl Generator<'_> {
             let condition = self.condition(table);
             return self.select_where(table, &condition);
         };
-        let way = *self.random.pick(&["JOIN", "LEFT JOIN"]);
+        let locks =
+            may_lock && self.random.percent(self.grammar.weights.select.locking_join_percent);
+        // Rows that an outer join adds cannot be locked.
+        let way = if locks { "JOIN" } else { *self.random.pick(&["JOIN", "LEFT JOIN"]) };
         let condition = self.simple_condition(table, "a.");
-        format!(
+        let query = format!(
             "SELECT a.{0}, b.* FROM {1} a {way} {2} b ON a.{0} = b.{3}{4}",
             left.columns[column].name,
             left.name,
             right.name,
             right.columns[partner].name,
             condition.clause()
-        )
+        );
+        let of = *self.random.pick(&["a", "b"]);
+        if locks { self.with_lock(query, of) } else { query }
     }
 
     /// Two queries of one kind, put together.
@@ -155,7 +176,8 @@ impl Generator<'_> {
         let (left, right) = (self.table(table), self.table(other));
         let column = self.random.below(left.columns.len());
         let kind = left.columns[column].kind;
-        let partners = right.columns_where(|_, partner| partner.kind == kind);
+        let partners = right
+            .columns_where(|_, partner| partner.kind == kind && partner.kind.is_one_spelling());
         let conditions = [self.condition(table), self.simple_condition(other, "")];
         let Some(partner) = self.random.try_pick(&partners).copied() else {
             return self.select_where(table, &conditions[0]);

@@ -101,6 +101,7 @@ impl Generator<'_> {
             (weights.case, "case"),
             (weights.coalesce, "coalesce"),
             (if_true(self.schema.tables.len() > 1, weights.query), "query"),
+            (weights.own_query, "own query"),
             (if_true(has_default, weights.default), "default"),
             (if_true(definition.is_nullable, weights.null), "null"),
         ])
@@ -144,6 +145,10 @@ impl Generator<'_> {
                 computed(format!("COALESCE({name}, {value})"))
             }
             "query" => match self.aggregate_of_other(table, column) {
+                Some(sql) => computed(sql),
+                None => computed(name.clone()),
+            },
+            "own query" => match self.aggregate_of_own(table, column) {
                 Some(sql) => computed(sql),
                 None => computed(name.clone()),
             },

@@ -5,10 +5,15 @@ use anchorite_model::{SessionIndex, Statement, StatementKind, Step};
 use crate::generator::Generator;
 use crate::schedule;
 
+/// Percentage of the statements about a table with a view that name the view.
+const VIEW_PERCENT: u32 = 50;
+
 /// The statements of one session; an explicit transaction includes those that begin and end it.
 struct Transaction {
     statements: Vec<String>,
     is_explicit: bool,
+    /// Whether it leaves its session as it was, so that others may follow there.
+    is_host: bool,
 }
 
 /// Names of the sessions, and the schedule.
@@ -27,7 +32,7 @@ pub(crate) fn make(mut generator: Generator<'_>) -> (Vec<String>, Vec<Step>) {
     let (mut transactions, mut order) = (Vec::new(), Vec::new());
     if let Some(shape) = shape {
         for statements in shape.transactions {
-            transactions.push(Transaction { statements, is_explicit: true });
+            transactions.push(Transaction { statements, is_explicit: true, is_host: true });
         }
         order = shape.order;
     }
@@ -86,7 +91,7 @@ impl Generator<'_> {
         if !is_explicit {
             let table = self.any_table();
             let statement = self.statement(table, true);
-            return Transaction { statements: vec![statement], is_explicit };
+            return Transaction { statements: vec![statement], is_explicit, is_host: false };
         }
         let count = self.random.weighted(&[
             (weights.one_statement, 1),
@@ -95,6 +100,10 @@ impl Generator<'_> {
             (weights.four_statements, 4),
             (weights.five_statements, 5),
         ]);
+        let may_only_read = self.transaction > 0 && self.grammar.has("read-only");
+        if may_only_read && self.random.percent(weights.read_only_percent) {
+            return self.read_only(count);
+        }
         let mut statements: Vec<String> = (0..count)
             .map(|_| {
                 let table = self.any_table();
@@ -109,12 +118,29 @@ impl Generator<'_> {
             statements[0] = self.update(hot);
         }
         if self.grammar.has("savepoint") && self.random.percent(weights.savepoint_percent) {
-            self.add_savepoint(&mut statements);
+            self.add_savepoints(&mut statements);
         }
-        let begin = self.begin();
+        let has_switch = self.grammar.has("autocommit-off");
+        let is_host = !(has_switch && self.random.percent(weights.autocommit_off_percent));
+        let begin = if is_host { self.begin() } else { "SET autocommit = 0".to_owned() };
         statements.insert(0, begin);
         statements.push(self.end());
-        Transaction { statements, is_explicit }
+        Transaction { statements, is_explicit, is_host }
+    }
+
+    /// A transaction that says that it only reads.
+    fn read_only(&mut self, count: usize) -> Transaction {
+        let weights = &self.grammar.weights.transactions;
+        let is_deferrable =
+            self.grammar.has("deferrable") && self.random.percent(weights.deferrable_percent);
+        let more = if is_deferrable { ", DEFERRABLE" } else { "" };
+        let mut statements = vec![format!("START TRANSACTION READ ONLY{more}")];
+        for _ in 0..count {
+            let table = self.any_table();
+            statements.push(self.plain_select(table));
+        }
+        statements.push(self.end());
+        Transaction { statements, is_explicit: true, is_host: true }
     }
 
     /// A statement that reads or writes.
@@ -125,17 +151,52 @@ impl Generator<'_> {
             (weights.delete, "delete"),
             (weights.insert, "insert"),
             (self.grammar.if_has("replace", weights.replace), "replace"),
+            (self.grammar.if_has("merge", weights.merge), "merge"),
             (weights.select, "select"),
             (if may_be_ddl { weights.ddl } else { 0 }, "ddl"),
         ]);
-        match form {
+        let sql = match form {
             "delete" => self.delete(table),
             "insert" => self.insert(table),
             "replace" => self.replace(table),
+            "merge" => self.merge(table).unwrap_or_else(|| self.insert(table)),
             "select" => self.select(table),
             "ddl" => self.ddl(table),
             _ => self.update(table),
+        };
+        if matches!(form, "update" | "delete" | "insert" | "select") {
+            self.through_view(table, sql)
+        } else {
+            sql
         }
+    }
+
+    /// The statement with a view in place of the table, now and then.
+    fn through_view(&mut self, table: usize, sql: String) -> String {
+        let Some(view) = self.schema.views.iter().find(|view| view.table == table) else {
+            return sql;
+        };
+        let is_query = matches!(StatementKind::of(&sql), StatementKind::Select { .. });
+        // Hints name indexes, and what becomes of a row that is in the way depends on the keys of the table.
+        let is_of_table = [" INDEX", "ON CONFLICT", "ON DUPLICATE", "IGNORE", " JOIN ", " AS a "]
+            .into_iter()
+            .any(|words| sql.contains(words));
+        let is_possible = (is_query || self.grammar.has("view-write")) && !is_of_table;
+        if !is_possible || !self.random.percent(VIEW_PERCENT) {
+            return sql;
+        }
+        let name = &self.table(table).name;
+        let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        let mut viewed = String::with_capacity(sql.len());
+        let mut rest = sql.as_str();
+        while let Some(at) = rest.find(name.as_str()) {
+            let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+            let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
+            viewed.push_str(before);
+            viewed.push_str(if is_word { &view.name } else { name });
+            rest = after;
+        }
+        viewed + rest
     }
 
     /// How a transaction begins.
@@ -167,7 +228,7 @@ impl Generator<'_> {
         let mut owners: Vec<usize> = (0..transactions.len()).collect();
         let share = self.grammar.weights.transactions.same_session_percent;
         let hosts: Vec<usize> = (0..transactions.len())
-            .filter(|transaction| transactions[*transaction].is_explicit)
+            .filter(|transaction| transactions[*transaction].is_host)
             .collect();
         for transaction in
             (0..transactions.len()).filter(|transaction| !transactions[*transaction].is_explicit)
@@ -175,7 +236,7 @@ impl Generator<'_> {
             if !self.random.percent(share) {
                 continue;
             }
-            let host = *self.random.pick(&hosts);
+            let Some(host) = self.random.try_pick(&hosts).copied() else { continue };
             order.retain(|other| *other != transaction);
             let end = order.iter().rposition(|other| *other == host).map_or(0, |last| last + 1);
             let place = self.random.between(end, order.len());
@@ -189,16 +250,5 @@ impl Generator<'_> {
     pub(crate) fn end(&mut self) -> String {
         let undo = self.random.percent(self.grammar.weights.transactions.rollback_percent);
         if undo { "ROLLBACK" } else { "COMMIT" }.to_owned()
-    }
-
-    /// Sets a savepoint somewhere, and later rolls back to it or releases it.
-    fn add_savepoint(&mut self, statements: &mut Vec<String>) {
-        let name = format!("s{}", self.next_name());
-        let start = self.random.below(statements.len());
-        let end = self.random.between(start + 1, statements.len());
-        let back = self.random.percent(75);
-        let savepoint = if back { "ROLLBACK TO SAVEPOINT" } else { "RELEASE SAVEPOINT" };
-        statements.insert(end, format!("{savepoint} {name}"));
-        statements.insert(start, format!("SAVEPOINT {name}"));
     }
 }

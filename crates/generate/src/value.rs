@@ -35,6 +35,14 @@ pub(crate) enum Kind {
     Bytes,
     /// One of three words.
     Word,
+    /// Some of three words.
+    Set,
+    /// A string of which several spellings are equal.
+    Folded,
+    /// A JSON document with a number under `a`.
+    Json,
+    /// A string that may be too long for a page.
+    Long,
 }
 
 impl Kind {
@@ -45,7 +53,26 @@ impl Kind {
 
     /// Whether `<` and `>` make sense and MIN and MAX exist for it in every dialect.
     pub(crate) const fn has_order(self) -> bool {
-        !matches!(self, Self::Bool | Self::Bytes | Self::Word)
+        !matches!(
+            self,
+            Self::Bool
+                | Self::Bytes
+                | Self::Word
+                | Self::Set
+                | Self::Folded
+                | Self::Json
+                | Self::Long
+        )
+    }
+
+    /// Whether equal values are the same, so that it does not matter which of them stands for a group.
+    pub(crate) const fn is_one_spelling(self) -> bool {
+        !matches!(self, Self::Folded | Self::Json)
+    }
+
+    /// Whether `=` with a constant finds equal values.
+    pub(crate) const fn has_equality(self) -> bool {
+        !matches!(self, Self::Json)
     }
 
     /// The usual values.
@@ -62,6 +89,13 @@ impl Kind {
             }
             Self::Bytes => [&[0_u8][..], &[1, 255], &[97]].map(Value::Bytes).into(),
             Self::Word => texts(&["a", "b", "c"]),
+            Self::Set => texts(&["a", "b", "a,b", "a,c"]),
+            Self::Folded => texts(&["a", "A", "a ", "b", "B", "ab", "aB"]),
+            Self::Json => texts(&["{\"a\": 1}", "{\"a\": 2}", "{\"a\": 3, \"b\": [1, 2]}"]),
+            Self::Long => {
+                let long = ['a', 'b', 'c'].map(Value::Long);
+                [Value::Text("a"), Value::Text("b")].into_iter().chain(long).collect()
+            }
         }
     }
 
@@ -101,7 +135,12 @@ pub(crate) enum Value {
     Bool(bool),
     /// Bytes.
     Bytes(&'static [u8]),
+    /// A letter thousands of times: more than half of a page of InnoDB or PostgreSQL.
+    Long(char),
 }
+
+/// How often the letter of a long value is repeated.
+const LONG: usize = 9_000;
 
 impl Value {
     /// The constant as SQL.
@@ -115,6 +154,10 @@ impl Value {
                 format!("{sign}{whole}.{:02}", rest * 25)
             }
             Self::Text(text) => format!("'{text}'"),
+            Self::Long(letter) => match product.dialect() {
+                Dialect::Sqlite => format!("replace(hex(zeroblob({})), '0', '{letter}')", LONG / 2),
+                Dialect::Mysql | Dialect::Postgres => format!("REPEAT('{letter}', {LONG})"),
+            },
             Self::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
             Self::Bytes(bytes) => {
                 let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -123,6 +166,14 @@ impl Value {
                     Dialect::Mysql | Dialect::Sqlite => format!("x'{digits}'"),
                 }
             }
+        }
+    }
+
+    /// As much of it as a key compares.
+    pub(crate) fn beginning(&self, characters: Option<usize>) -> Self {
+        match (self, characters) {
+            (Self::Text(text), Some(count)) => Self::Text(&text[..count.min(text.len())]),
+            _ => self.clone(),
         }
     }
 

@@ -54,32 +54,35 @@ weights! {
         no_key_percent composite_key_percent text_key_percent key_last_percent unique_percent
         composite_unique_percent not_null_percent default_percent check_percent
         foreign_key_percent generated_percent index_percent partition_percent
-        without_rowid_percent
+        without_rowid_percent self_reference_percent deferred_percent unique_prefix_percent
+        unique_expression_percent view_percent trigger_percent
     }
     r#type: TypeWeights {
         int small_int big_int tiny_int unsigned decimal float varchar text char bool date moment
-        bytes word
+        bytes word set folded json long
     }
     index: IndexWeights {
         plain several_columns descending prefix expression partial including hash
     }
     rows: RowsWeights {
-        none one two three four five six null_percent edge_percent
+        none one two three four five six many_percent null_percent edge_percent
     }
     transactions: TransactionsWeights {
         one two three four five one_statement two_statements three_statements four_statements
         five_statements autocommit_percent rollback_percent savepoint_percent
         begin_immediate_percent begin_optimistic_percent consistent_snapshot_percent
-        same_session_percent
+        same_session_percent nested_savepoint_percent read_only_percent deferrable_percent
+        autocommit_off_percent
     }
     schedule: ScheduleWeights {
         uniform open_together nested
     }
     statement: StatementWeights {
-        update delete insert replace select ddl
+        update delete insert replace merge select ddl
     }
     select: SelectWeights {
-        rows locking aggregate group join compound common_table distinct first_rows nowait_percent
+        rows locking aggregate group join compound common_table distinct first_rows nowait_percent hint_percent
+        skip_locked_percent lock_of_percent locking_join_percent
     }
     insert: InsertWeights {
         plain ignore upsert query several_rows_percent existing_key_percent returning_percent
@@ -89,7 +92,8 @@ weights! {
         not subquery
     }
     set: SetWeights {
-        constant same_value add copy negate append case coalesce query default null
+        constant same_value add copy negate append case coalesce query own_query default null
+        join_percent own_table_percent
         several_columns_percent move_key_percent update_ignore_percent ordered_limit_percent
     }
     conflict: ConflictWeights {
@@ -98,7 +102,7 @@ weights! {
     }
     shape: ShapeWeights {
         key_moves lost_update semi_consistent phantom reinsert write_skew crossing undone
-        index_move same_key parent_leaves upsert locked
+        index_move same_key parent_leaves upsert locked shared
     }
     ddl: DdlWeights {
         add_column create_index drop_index truncate inside_transaction_percent

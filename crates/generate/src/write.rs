@@ -11,6 +11,11 @@ impl Generator<'_> {
     /// An UPDATE of a table.
     pub(crate) fn update(&mut self, table: usize) -> String {
         let weights = &self.grammar.weights.set;
+        if self.random.percent(weights.join_percent)
+            && let Some(sql) = self.joined_update(table)
+        {
+            return sql;
+        }
         let key = self.table(table).best_key();
         let moves_key =
             self.random.percent(weights.move_key_percent) || self.free_columns(table).is_empty();
@@ -24,7 +29,7 @@ impl Generator<'_> {
             }
             _ => {
                 let assignments = self.assignments(table);
-                let condition = self.condition(table);
+                let condition = self.write_condition(table);
                 let sql = self.update_where(table, &assignments, &condition);
                 if self.grammar.has("update-ignore")
                     && self.random.percent(weights.update_ignore_percent)
@@ -58,7 +63,12 @@ impl Generator<'_> {
 
     /// A DELETE from a table.
     pub(crate) fn delete(&mut self, table: usize) -> String {
-        let condition = self.condition(table);
+        if self.random.percent(self.grammar.weights.set.join_percent)
+            && let Some(sql) = self.joined_delete(table)
+        {
+            return sql;
+        }
+        let condition = self.write_condition(table);
         let sql = self.delete_where(table, &condition);
         let limit = self.ordered_limit(table);
         let returning = self.returning("delete-returning", table, !limit.is_empty());
@@ -73,13 +83,22 @@ impl Generator<'_> {
         format!("DELETE FROM {}{}", self.table(table).name, condition.clause())
     }
 
+    /// A condition of a write; now and then it reads the written table itself.
+    fn write_condition(&mut self, table: usize) -> Condition {
+        let share = self.grammar.weights.set.own_table_percent;
+        let own = self.random.percent(share).then(|| self.own_table_condition(table));
+        own.flatten().unwrap_or_else(|| self.condition(table))
+    }
+
     /// Whether no constraint can reject the assignments.
     fn is_harmless(&self, table: usize, assignments: &[Assignment]) -> bool {
         let table = self.table(table);
         assignments.iter().all(|part| {
             let checked = table.check.as_ref().is_some_and(|check| check.column == part.column);
-            let refers =
-                table.foreign.as_ref().is_some_and(|foreign| foreign.column == part.column);
+            let refers = table
+                .foreign
+                .as_ref()
+                .is_some_and(|foreign| foreign.columns.contains(&part.column));
             !checked && !refers && table.columns[part.column].is_nullable
         })
     }

@@ -28,11 +28,11 @@ fn turned(case: &Case) -> Case {
     Case { setup: setup.collect(), ..case.clone() }
 }
 
-/// The tuples after VALUES in the opposite order; they contain no parentheses.
+/// The tuples after VALUES in the opposite order; no value contains the text between two of them.
 fn with_rows_reversed(sql: &str) -> String {
     match sql.split_once(" VALUES (") {
         Some((head, rows)) if StatementKind::of(sql) == StatementKind::Insert => {
-            let rows: Vec<&str> = rows.trim_end_matches(')').rsplit("), (").collect();
+            let rows: Vec<&str> = rows.strip_suffix(')').unwrap_or(rows).rsplit("), (").collect();
             format!("{head} VALUES ({})", rows.join("), ("))
         }
         _ => sql.to_owned(),

@@ -64,7 +64,9 @@ fn every_statement_has_a_kind_and_its_place() {
                 let open = &mut is_open[step.session];
                 writes += usize::from(kind.writes());
                 match kind {
-                    StatementKind::Begin => assert!(!std::mem::replace(open, true), "{case}"),
+                    StatementKind::Begin | StatementKind::Autocommit(false) => {
+                        assert!(!std::mem::replace(open, true), "{case}");
+                    }
                     kind if kind.ends_transaction() => {
                         assert!(std::mem::replace(open, false), "{case}");
                     }
@@ -91,6 +93,112 @@ fn nothing_depends_on_chance_or_on_the_order_of_rows() {
             }
         }
     }
+}
+
+/// A savepoint that a statement names is there, and whoever says that it only reads does.
+#[test]
+fn transactions_keep_to_what_they_say() {
+    let mut seen = [0; 3];
+    for product in Product::all() {
+        let recipe = Recipe::new(product);
+        for number in 0..300 {
+            let case = case(&recipe, 17, number * 31);
+            let mut savepoints: Vec<Vec<String>> = vec![Vec::new(); case.sessions.len()];
+            let mut only_reads = vec![false; case.sessions.len()];
+            for step in &case.steps {
+                let existing = &mut savepoints[step.session];
+                let kind = StatementKind::of(&step.statement.sql);
+                match &kind {
+                    StatementKind::Savepoint(name) => {
+                        seen[0] += usize::from(!existing.is_empty());
+                        existing.push(name.clone());
+                    }
+                    StatementKind::RollbackTo(name) | StatementKind::Release(name) => {
+                        let at = existing.iter().rposition(|known| known == name);
+                        let at = at.unwrap_or_else(|| panic!("no {name}:\n{case}"));
+                        existing.truncate(
+                            at + usize::from(matches!(kind, StatementKind::RollbackTo(_))),
+                        );
+                    }
+                    StatementKind::Begin => {
+                        existing.clear();
+                        only_reads[step.session] = step.statement.sql.contains("READ ONLY");
+                        seen[1] += usize::from(only_reads[step.session]);
+                    }
+                    StatementKind::Autocommit(_) => seen[2] += 1,
+                    kind if kind.ends_transaction() => only_reads[step.session] = false,
+                    kind => {
+                        let is_query = matches!(kind, StatementKind::Select { locking: false });
+                        assert!(!only_reads[step.session] || is_query, "{case}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+}
+
+/// What is rare is made nevertheless, for those who have it.
+#[test]
+fn every_option_occurs() {
+    let innodb = ["mariadb", "mysql"];
+    let table: [(&str, &[&str]); 22] = [
+        ("SKIP LOCKED", &["mariadb", "mysql", "postgres"]),
+        ("NOWAIT", &["mariadb", "mysql", "postgres", "tidb"]),
+        (" FOR UPDATE OF ", &["mysql", "postgres"]),
+        ("FOR KEY SHARE", &["postgres"]),
+        ("READ ONLY", &["mariadb", "mysql", "postgres"]),
+        ("DEFERRABLE", &["postgres", "sqlite"]),
+        ("SET autocommit = 0", &innodb),
+        (" a JOIN t", &innodb),
+        (" AS a SET ", &["postgres", "sqlite"]),
+        ("DELETE a FROM", &innodb),
+        ("MERGE INTO", &["postgres"]),
+        (" INDEX (PRIMARY)", &innodb),
+        ("NOT INDEXED", &["sqlite"]),
+        ("COLLATE", &["mariadb", "mysql", "sqlite"]),
+        (" SET('a'", &innodb),
+        ("REPEAT(", &["mariadb", "mysql", "postgres"]),
+        ("JSON", &["mariadb", "mysql", "postgres", "sqlite", "tidb"]),
+        ("REFERENCES t0 (k0, k1)", &["mysql", "postgres"]),
+        ("(2))", &innodb),
+        ("CREATE UNIQUE INDEX", &["mysql", "postgres", "sqlite"]),
+        (" FROM v", &["mariadb", "mysql", "postgres", "sqlite", "tidb"]),
+        ("CREATE TRIGGER", &["mariadb", "mysql", "postgres", "sqlite"]),
+    ];
+    for product in Product::all() {
+        let recipe = Recipe::new(product);
+        let name = product.name();
+        let mut missing: Vec<&str> = table
+            .iter()
+            .filter(|(_, products)| products.contains(&name))
+            .map(|(words, _)| *words)
+            .collect();
+        for number in 0..6_000 {
+            if missing.is_empty() {
+                break;
+            }
+            let case = case(&recipe, 19, number * 31);
+            let steps = case.steps.iter().map(|step| &step.statement.sql);
+            let texts: Vec<&String> = case.setup.iter().map(|one| &one.sql).chain(steps).collect();
+            missing.retain(|words| !texts.iter().any(|sql| sql.contains(words)));
+        }
+        assert!(missing.is_empty(), "{name} never has {missing:?}");
+    }
+}
+
+#[test]
+fn a_table_may_have_many_rows() {
+    let recipe = Recipe::new(Product::named("mysql"));
+    let rows = |number: u64| {
+        let setup = case(&recipe, 23, number).setup.into_iter();
+        let of_tables = setup.filter(|one| one.sql.starts_with("INSERT"));
+        of_tables.map(|one| one.sql.matches("), (").count() + 1).max().unwrap_or(0)
+    };
+    let counts: Vec<usize> = (0..2_000).map(rows).collect();
+    let many = counts.iter().filter(|count| **count >= 150).count();
+    assert!((2..60).contains(&many), "{many} of {}", counts.len());
+    assert!(counts.iter().all(|count| *count <= 2_000));
 }
 
 #[test]

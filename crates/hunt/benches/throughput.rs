@@ -30,6 +30,8 @@ struct Clocked<'a> {
     arena: Arena<'a>,
     first_runs: Duration,
     rehearsals: Duration,
+    /// How often something was asked of the server to judge.
+    trips: usize,
 }
 
 impl Runner for Clocked<'_> {
@@ -44,6 +46,7 @@ impl Runner for Clocked<'_> {
         let begun = Instant::now();
         let run = self.arena.rehearse(case, level);
         self.rehearsals += begun.elapsed();
+        self.trips += 1;
         run
     }
 
@@ -51,6 +54,7 @@ impl Runner for Clocked<'_> {
         let begun = Instant::now();
         let runs = self.arena.rehearse_all(cases, level);
         self.rehearsals += begun.elapsed();
+        self.trips += 1;
         runs
     }
 }
@@ -92,6 +96,7 @@ struct Measured {
     blocked: usize,
     first_runs: f64,
     rehearsals: f64,
+    trips: usize,
 }
 
 /// Runs and judges all cases with a few workers.
@@ -116,7 +121,8 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
             ..RunOptions::default()
         };
         let arena = Arena::new(target, options).expect("the target can be used");
-        let mut runner = Clocked { arena, first_runs: Duration::ZERO, rehearsals: Duration::ZERO };
+        let (first_runs, rehearsals) = (Duration::ZERO, Duration::ZERO);
+        let mut runner = Clocked { arena, first_runs, rehearsals, trips: 0 };
         let mut blocked = 0;
         while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
             for case in *block {
@@ -125,20 +131,22 @@ fn measure(target: &dyn Target, level: Level, asking: Asking, cases: &[Case]) ->
                 blocked += usize::from(tried.run.events.iter().any(|e| waits(&e.outcome)));
             }
         }
-        (blocked, runner.first_runs, runner.rehearsals)
+        (blocked, runner.first_runs, runner.rehearsals, runner.trips)
     };
     let shares: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..usual_workers()).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|worker| worker.join().expect("no worker fails")).collect()
     });
     let seconds = begun.elapsed().as_secs_f64();
-    let sum = |part: fn(&(usize, Duration, Duration)) -> f64| shares.iter().map(part).sum::<f64>();
+    let sum =
+        |part: fn(&(usize, Duration, Duration, usize)) -> f64| shares.iter().map(part).sum::<f64>();
     Measured {
         seconds,
         ticks: Ticks::now().since(ticks),
         blocked: shares.iter().map(|share| share.0).sum(),
         first_runs: sum(|share| share.1.as_secs_f64()),
         rehearsals: sum(|share| share.2.as_secs_f64()),
+        trips: shares.iter().map(|share| share.3).sum(),
     }
 }
 
@@ -173,6 +181,7 @@ fn main() {
             100.0 * asked.rehearsals / busy,
             100.0 * (busy - asked.first_runs - asked.rehearsals) / busy
         );
+        println!("    round trips to judge a case: {:.2}", asked.trips as f64 / cases.len() as f64);
         let processors = processors();
         let busy_share = asked.ticks.worked / asked.ticks.all;
         println!(

@@ -14,7 +14,7 @@
 
 use std::time::Instant;
 
-use anchorite_model::{Case, Confirmed, Contrast, Deed, Finding, Product, Signature};
+use anchorite_model::{Case, Cause, Confirmed, Contrast, Deed, Finding, Product, Signature};
 use anchorite_reduce::{Budget, Confirmation, Repetitions, reduce};
 use anchorite_stage::{Runner, StageError};
 
@@ -69,10 +69,12 @@ impl<'a> Retrace<'a> {
         Ok(self.replay(&sequence, false, kept)?.is_some())
     }
 
-    /// Reduces the sequence, and confirms what is left; `None` if it does not show every time.
+    /// Reduces the sequence, and confirms what is left; `None` if it does not show every time. `found` are the
+    /// fingerprints of earlier findings.
     pub fn finding(
         &self,
         before: Vec<Case>,
+        found: &[String],
         kept: WithKeptTables<'_>,
     ) -> Result<Option<Finding>, StageError> {
         let whole = Sequence { before, last: self.suspect.case.clone() };
@@ -93,7 +95,7 @@ impl<'a> Retrace<'a> {
         }
         Ok(match (repetitions.verdict(), last) {
             (Confirmation::Confirmed(confirmed), Some(tried)) => {
-                Some(self.told(sequence, tried, confirmed))
+                Some(self.told(sequence, tried, confirmed, found))
             }
             _ => None,
         })
@@ -130,17 +132,27 @@ impl<'a> Retrace<'a> {
         self.examiner.examine_if_possible(runner, case, self.suspect.level)
     }
 
-    /// Looks for the cause in the last case. What that alone does not explain, the cases before it have left behind.
+    /// Looks for the cause in the last case. That something fails or is not there says how it shows: the cases before
+    /// have left behind what was used instead.
     fn diagnose(&self, runner: &mut dyn Runner, tried: &mut Examined) -> Result<(), StageError> {
         self.examiner.diagnose(runner, tried)?;
         let causes = tried.judgements.iter_mut().flat_map(|said| &mut said.causes);
-        causes
-            .filter(|cause| cause.deed == Deed::Unexplained)
-            .for_each(|cause| cause.deed = Deed::LeftoverUsed);
+        causes.filter(|cause| cause.deed.is_an_effect()).for_each(|cause| {
+            let doer = cause.statement.take();
+            *cause = Cause { statement: doer, ..Cause::of(Deed::LeftoverUsed) };
+        });
         Ok(())
     }
 
-    fn told(&self, sequence: Sequence, tried: Examined, confirmed: Confirmed) -> Finding {
+    fn told(
+        &self,
+        sequence: Sequence,
+        tried: Examined,
+        confirmed: Confirmed,
+        found: &[String],
+    ) -> Finding {
+        let found = found.iter().filter_map(|name| name.strip_suffix(SUFFIX));
+        let found: Vec<String> = found.map(str::to_owned).collect();
         let question = Question {
             examiner: self.examiner,
             by_it: *self.examiner,
@@ -154,7 +166,7 @@ impl<'a> Retrace<'a> {
             outcome: "does not show it".to_owned(),
         }];
         // A known issue of a single case does not explain what needs several.
-        let finding = question.finding(self.suspect, tried, confirmed, contrast, &[]);
+        let finding = question.finding(self.suspect, tried, confirmed, contrast, &found);
         Finding {
             fingerprint: finding.fingerprint + SUFFIX,
             title: finding.title + ", after other cases on the same tables",

@@ -259,7 +259,9 @@ const fn kind_name(kind: &StatementKind) -> &'static str {
         StatementKind::Update => "update",
         StatementKind::Delete => "delete",
         StatementKind::Replace => "replace",
+        StatementKind::Merge => "merge",
         StatementKind::Ddl => "ddl",
+        StatementKind::Autocommit(_) => "autocommit",
         StatementKind::SetCommand | StatementKind::Other => "other",
     }
 }

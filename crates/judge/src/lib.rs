@@ -8,6 +8,7 @@
 //!   that explain it, the versions of its rows, what a statement does to given rows, how two runs differ.
 //! * [`cause`]: what went wrong in a run that is a violation, as data.
 //! * [`laboratory`]: the further runs that an oracle can ask for.
+//! * [`traced`]: which version of which row each statement saw, told by the rows of an instrumented run.
 //! * [`coverage`]: what a verdict is about.
 //! * [`header`]: the header language of hand-written cases: when a case shows what it is about, where that was
 //!   measured, and which verdicts are expected.
@@ -23,15 +24,16 @@ pub mod laboratory;
 pub mod oracles;
 pub mod probe;
 mod probe_cases;
+pub mod traced;
 
 pub use cause::causes;
 pub use classic::{Observed, observed};
 pub use coverage::covers;
 pub use evidence::{Evidence, level_of};
 pub use header::{
-    Agreement, Comparison, Condition, ConditionError, Fact, HeaderError, Measurements,
-    ProductLevels, Remark, Seen, StepFact, Versions, compare, expect, is_measured_on, readable,
-    remarks, shows,
+    Agreement, BugKind, BugLines, Comparison, Condition, ConditionError, Fact, HeaderError,
+    Measurements, ProductLevels, Remark, Seen, StepFact, UnknownKind, Versions, compare, expect,
+    is_measured_on, readable, remarks, shows,
 };
 pub use laboratory::Laboratory;
 pub use oracles::{Oracle, UnknownOracle};

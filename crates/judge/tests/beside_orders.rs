@@ -138,7 +138,7 @@ fn a_key_that_was_free_must_not_be_refused() {
     assert_eq!(told(&run), [""; 0]);
     run.events[2].outcome = error(ErrorClass::Constraint, "1555");
     run.final_state[0].1.rows.retain(|row| *row != [Value::Int(2)]);
-    assert_eq!(told(&run), [format!("refused-key: {REFUSED}")]);
+    assert_eq!(told(&run), ["views: wrong failure".to_owned(), format!("refused-key: {REFUSED}")]);
     // A lock that could not be had is no refusal of the key; but nobody was there to hold it.
     run.events[2].outcome = error(ErrorClass::LockTimeout, "5");
     assert_eq!(told(&run), [format!("errors: {CAUSELESS}")]);

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use anchorite_claims::{Anomaly, Claims, Subject};
 use anchorite_judge::header::condition::RowFact;
 use anchorite_judge::{
-    Condition, Fact, Measurements, ProductLevels, StepFact, Versions, expect, observe, probe,
-    probe_cases, shows,
+    BugLines, Condition, Fact, Measurements, ProductLevels, StepFact, Versions, expect, observe,
+    probe, probe_cases, shows,
 };
 use anchorite_model::{Case, ErrorClass, Level, Product, Rows, Run};
 use common::{block, cases_folder, change_answer, error, quiet_run, read_cases, set_outcome};
@@ -25,6 +25,7 @@ fn every_case_says_when_it_shows_in_words_that_fit() {
         assert!(case.header.title.is_some(), "{}: no title", case.name);
         Measurements::of(case).unwrap_or_else(|error| panic!("{error}"));
         expect::expectations(case).unwrap_or_else(|error| panic!("{error}"));
+        BugLines::of(case).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Deed {
     DataDamaged,
     /// Another target, or the same data in another schema, gives another answer.
     AnsweredDifferently,
-    /// What shows only after other cases, and nothing in the case itself explains.
+    /// What shows only after other cases, without a version of the case itself that a statement wrongly used.
     LeftoverUsed,
     /// What no single deviation explains.
     Unexplained,
@@ -85,6 +85,22 @@ impl Deed {
             Self::LeftoverUsed => "leftover-used",
             Self::Unexplained => "unexplained",
         }
+    }
+
+    /// Whether it says only what was missing or failed, and not what a statement used instead.
+    pub const fn is_an_effect(self) -> bool {
+        matches!(
+            self,
+            Self::RowMissed
+                | Self::VersionLost
+                | Self::FailedWithoutCause
+                | Self::FailedOtherwise
+                | Self::WrongInTransaction
+                | Self::ConstraintBroken
+                | Self::DataDamaged
+                | Self::AnsweredDifferently
+                | Self::Unexplained
+        )
     }
 
     const fn sentence(self) -> &'static str {

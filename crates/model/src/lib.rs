@@ -22,6 +22,7 @@ pub mod sql;
 pub mod transactions;
 pub mod value;
 pub mod verdict;
+pub mod versions_seen;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
 pub use cause::{Cause, Deed, Doer, Meanwhile, Part};
@@ -42,3 +43,4 @@ pub use runner::{Pair, RunError, Runner};
 pub use sql::StatementKind;
 pub use value::Value;
 pub use verdict::{Expected, Judgement, Rank, Signature, Verdict};
+pub use versions_seen::{RowVersions, VersionSeen, VersionsSeen};

@@ -6,8 +6,9 @@
 //! with its answer. All who need to know use this: the stage for what it may still send, the judge for what was
 //! committed, the reducer for what belongs together.
 //!
-//! Assumption: transactions begin and end with explicit statements, or by DDL. Blind spot: `SET autocommit`, XA, and
-//! procedures that commit inside; callers have to handle those.
+//! Assumption: transactions begin and end with explicit statements, by DDL, or, after `SET autocommit = 0`, begin with
+//! the first statement that reads or writes. Blind spot: XA, and procedures that commit inside; callers have to handle
+//! those.
 
 use crate::{Answer, DbError, StatementKind};
 
@@ -33,6 +34,8 @@ pub enum Role {
         /// Another one was open.
         inside: bool,
     },
+    /// It began a transaction without a BEGIN, and is part of it.
+    Opens,
     /// It is part of the open transaction.
     Inside {
         /// It was refused only because an error had already ended the transaction.
@@ -58,6 +61,8 @@ pub enum Role {
 #[derive(Debug, Clone, Default)]
 pub struct Follower {
     ddl_commits: bool,
+    /// `SET autocommit = 0`
+    is_autocommit_off: bool,
     state: SessionState,
     /// How many transactions there were; the last one may still be open.
     begun: usize,
@@ -101,7 +106,8 @@ impl Follower {
                 self.end(lasts && self.state == SessionState::Open, *chain, reply)
             }
             StatementKind::Rollback { chain } => self.end(false, *chain, reply),
-            _ if self.state == SessionState::Outside => self.outside(kind, reply.is_ok()),
+            StatementKind::Autocommit(on) => self.set_autocommit(*on, reply.is_ok()),
+            _ if self.state == SessionState::Outside => self.outside(kind, reply),
             StatementKind::Ddl if self.ddl_commits => {
                 let ended = Some(self.state == SessionState::Open);
                 self.state = SessionState::Outside;
@@ -172,7 +178,21 @@ impl Follower {
         Role::Ends { committed }
     }
 
-    fn outside(&mut self, kind: &StatementKind, committed: bool) -> Role {
+    /// Turning it on again commits what is open; MySQL: "Changing the autocommit mode to 1 from 0 causes … a commit".
+    fn set_autocommit(&mut self, on: bool, is_ok: bool) -> Role {
+        if !is_ok {
+            return Role::Nothing;
+        }
+        let was_off = std::mem::replace(&mut self.is_autocommit_off, !on);
+        if !(was_off && on && self.is_begun()) {
+            return Role::Nothing;
+        }
+        let committed = self.state == SessionState::Open;
+        self.state = SessionState::Outside;
+        Role::Ends { committed }
+    }
+
+    fn outside(&mut self, kind: &StatementKind, reply: Result<&Answer, &DbError>) -> Role {
         let is_of_savepoints = matches!(
             kind,
             StatementKind::Savepoint(_) | StatementKind::RollbackTo(_) | StatementKind::Release(_)
@@ -181,7 +201,12 @@ impl Follower {
             return Role::Nothing;
         }
         self.begun += 1;
-        Role::Alone { committed, ended: None }
+        if self.is_autocommit_off && *kind != StatementKind::Ddl {
+            self.state = SessionState::Open;
+            self.inside(kind, reply);
+            return Role::Opens;
+        }
+        Role::Alone { committed: reply.is_ok(), ended: None }
     }
 
     fn inside(&mut self, kind: &StatementKind, reply: Result<&Answer, &DbError>) -> Role {
@@ -225,6 +250,7 @@ mod tests {
             let role = match follower.take(&StatementKind::of(sql), reply) {
                 Role::Begins { inside: false } => "begins",
                 Role::Begins { inside: true } => "begins inside",
+                Role::Opens => "opens",
                 Role::Inside { ignored: false } => "inside",
                 Role::Inside { ignored: true } => "ignored",
                 Role::Ends { committed: true } => "commits",
@@ -265,6 +291,32 @@ mod tests {
             (&["-BEGIN", "SAVEPOINT a"], "nothing 0, nothing 1"),
         ] {
             assert_eq!(roles(false, statements).0, expected);
+        }
+    }
+
+    #[test]
+    fn without_autocommit_statements_begin_transactions() {
+        for (statements, expected) in [
+            (
+                &["SET autocommit = 0", "SELECT 1", "DELETE FROM t", "COMMIT", "SELECT 2"][..],
+                "nothing 0, opens 1, inside 1, commits 1, opens 2",
+            ),
+            (&["SET autocommit = 0", "-SELECT 1", "ROLLBACK"], "nothing 0, opens 1, rolls back 1"),
+            (
+                &["SET autocommit = 0", "!SELECT 1", "SELECT 2", "COMMIT"],
+                "nothing 0, opens 1, inside 1, rolls back 1",
+            ),
+            (
+                &["SET autocommit = 0", "SELECT 1", "SET autocommit = 1", "SELECT 2"],
+                "nothing 0, opens 1, commits 1, alone 2",
+            ),
+            (
+                &["BEGIN", "SET autocommit = 1", "SELECT 2", "COMMIT"],
+                "begins 0, nothing 0, inside 0, commits 0",
+            ),
+            (&["SET autocommit = 0", "CREATE TABLE t (a INT)"], "nothing 0, alone 1"),
+        ] {
+            assert_eq!(roles(true, statements).0, expected);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cause, Rows};
+use crate::{Cause, Rows, VersionsSeen};
 
 /// The verdict of one oracle on one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +94,9 @@ pub struct Judgement {
     /// What went wrong, the most likely cause first, for a violation that was looked at; others explain it as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
+    /// Which versions a wrong read saw, and which it should have seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Box<VersionsSeen>>,
 }
 
 /// One outcome that would have been correct.
@@ -132,7 +135,8 @@ impl Signature {
 impl Judgement {
     /// A verdict that needs nothing to be compared with.
     pub fn new(oracle: &str, verdict: Verdict) -> Self {
-        Self { oracle: oracle.to_owned(), verdict, expected: Vec::new(), causes: Vec::new() }
+        let (expected, causes) = (Vec::new(), Vec::new());
+        Self { oracle: oracle.to_owned(), verdict, expected, causes, seen: None }
     }
 
     /// What was found, if this is a violation; with `strict`, documented exceptions are also violations.

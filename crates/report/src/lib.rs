@@ -1,4 +1,5 @@
-//! Runs as text, JSON, Markdown and JUnit; the anomaly table ([`probe`]); findings ([`finding`]), hunts
+//! Runs as text, JSON, Markdown and JUnit; the anomaly table ([`probe`]); the known-bug
+//! collection ([`bugs`]); findings ([`finding`]), hunts
 //! ([`hunt`]), and scripts that repeat them ([`export`]).
 //!
 //! Idea: every form is a pure function from [`RunResult`]s to a `String`; the command line alone prints. The forms for
@@ -11,6 +12,7 @@
 
 mod blame;
 mod brief;
+pub mod bugs;
 pub mod claims;
 mod columns;
 mod entries;
@@ -36,6 +38,7 @@ mod table;
 mod text;
 mod timeline;
 mod tuples;
+mod watch;
 mod wrap;
 
 pub use json::json;
@@ -45,3 +48,4 @@ pub use page::TextOptions;
 pub use result::{RunFailure, RunResult, Runs};
 pub use style::{Glyphs, Style};
 pub use text::text;
+pub use watch::{blocker_names, event_text, rows_text};

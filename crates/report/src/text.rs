@@ -106,7 +106,7 @@ impl Page {
         self.field("blocking", ink, &blocking_label(&run.blocking), out);
     }
 
-    fn items(&self, items: &[Item<'_>], room: usize) -> Vec<Line> {
+    pub(crate) fn items(&self, items: &[Item<'_>], room: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         for item in items {
             match item {
@@ -221,7 +221,7 @@ fn answer_ink(answer: &str) -> Ink {
 }
 
 /// A statement with its `;`, which also separates it from the answer after it.
-fn statement(sql: &str, room: usize) -> Vec<Line> {
+pub(crate) fn statement(sql: &str, room: usize) -> Vec<Line> {
     let mut texts = visible_lines(sql);
     match texts.last_mut() {
         // After a line comment the `;` would be part of the comment.

@@ -3,12 +3,15 @@
 //!
 //! Idea: one reading for all who ask. What cannot be read to its end refers, acts and alters: nobody relies on it.
 //!
-//! Blind spot: triggers and stored routines are not looked into.
+//! Blind spot: triggers and stored routines are not looked into; that there are some is told.
 
 use anchorite_model::sql::{Dialect, Token, Tokens};
 
 use crate::created::{Element, elements};
 use crate::tokens::{is_any, name};
+
+/// What acts when rows change.
+const PROGRAMS: [&str; 4] = ["TRIGGER", "FUNCTION", "PROCEDURE", "RULE"];
 
 /// What a DDL statement says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +28,12 @@ pub struct Definition {
     pub alters: bool,
     /// The columns that the table computes by itself, as they are spelled.
     pub generated: Vec<String>,
+    /// The view that it creates, as it is spelled, without quotes.
+    pub view: Option<String>,
+    /// Whether it makes something that acts when rows change: a trigger, a rule, a routine.
+    pub programs: bool,
+    /// Whether a constraint is checked only when a transaction commits.
+    pub late: bool,
 }
 
 impl Definition {
@@ -46,7 +55,10 @@ impl Definition {
         };
         let references = behind("REFERENCES");
         Self {
-            table: created(tokens),
+            table: created(tokens, "TABLE"),
+            view: created(tokens, "VIEW"),
+            programs: tokens.iter().any(|token| is_any(token, &PROGRAMS)),
+            late: tokens.iter().any(|token| token.is_word("DEFERRED")),
             refers: !is_whole || tokens.iter().any(|token| token.is_word("REFERENCES")),
             references,
             acts: !is_whole || acts(tokens),
@@ -68,10 +80,11 @@ impl Definition {
     }
 }
 
-/// The name behind CREATE … TABLE.
-fn created(tokens: &[Token<'_>]) -> Option<String> {
+/// The name behind CREATE … TABLE, or behind another word.
+fn created(tokens: &[Token<'_>], what: &str) -> Option<String> {
     let is_create = tokens.first()?.is_word("CREATE");
-    let at = 1 + tokens.iter().position(|token| token.is_word("TABLE")).filter(|_| is_create)?;
+    let mut head = tokens.iter().take_while(|token| !token.is_symbol("("));
+    let at = 1 + head.position(|token| token.is_word(what)).filter(|_| is_create)?;
     let words = tokens[at..].iter().take_while(|token| is_any(token, &["IF", "NOT", "EXISTS"]));
     let at = at + words.count();
     // Behind a schema's name.
@@ -121,6 +134,16 @@ mod tests {
             let definition = read(sql);
             assert_eq!((definition.refers, definition.acts), (refers, acts), "{sql}");
         }
+    }
+
+    #[test]
+    fn what_is_more_than_a_table_is_told() {
+        assert_eq!(read("CREATE VIEW `v` AS SELECT * FROM t").view.as_deref(), Some("v"));
+        assert_eq!(read("CREATE TABLE t (view INT)").view, None);
+        let trigger = "CREATE TRIGGER g AFTER INSERT ON t FOR EACH ROW UPDATE u SET a = a + 1";
+        assert!(read(trigger).programs && !read("CREATE INDEX i ON t (a)").programs);
+        let late = "CREATE TABLE t (a INT REFERENCES u (a) DEFERRABLE INITIALLY DEFERRED)";
+        assert!(read(late).late && !read("CREATE TABLE t (a INT REFERENCES u (a))").late);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! * [`tokens`], and by them [`WriteShape`], [`RowStatement`], [`Definition`], [`created`], [`locking`] and
 //!   [`side_effects`].
 //! * [`ParsedStatement`]: a statement with its tree, where the tree can be trusted.
+//! * [`chained`]: statements that keep a record in each row of who wrote it.
 //! * [`access_path`]: by which index a statement finds its rows.
 //! * [`followed`]: statements whose effect on rows can be computed, with their conditions as a [`formula`].
 //! * [`schema`]: the tables that a set-up creates, with their keys.
@@ -16,6 +17,7 @@
 //! which are compiled once; the other crates stay small.
 
 mod access;
+pub mod chained;
 pub mod created;
 mod definition;
 pub mod followed;
@@ -36,7 +38,7 @@ mod write_shape;
 
 pub use access::access_path;
 pub use definition::Definition;
-pub use locking::{locked_table, without_locking_clause};
+pub use locking::{locked_table, skips_locked, without_locking_clause};
 pub use parse::parse;
 pub use parsed_statement::{ParsedStatement, bare};
 pub use row_statement::RowStatement;

@@ -11,6 +11,12 @@ pub fn without_locking_clause(sql: &str, dialect: Dialect) -> Option<&str> {
     Some(sql[..clause.start].trim_end())
 }
 
+/// Whether a query leaves out what others have locked: what it returns depends on who else is there.
+pub fn skips_locked(sql: &str, dialect: Dialect) -> bool {
+    let tokens = outside_parentheses(&significant(sql, dialect));
+    tokens.windows(2).any(|two| two[0].is_word("SKIP") && two[1].is_word("LOCKED"))
+}
+
 /// The only table of a locking query whose lock keeps all writers out; `None` where that is not sure. `shares`: whether
 /// the product takes shared locks at all.
 pub fn locked_table(sql: &str, dialect: Dialect, shares: bool) -> Option<String> {
@@ -47,6 +53,13 @@ mod tests {
         );
         assert_eq!(plain("SELECT * FROM t LOCK IN SHARE MODE"), Some("SELECT * FROM t"));
         assert_eq!(plain("SELECT * FROM t"), None);
+    }
+
+    #[test]
+    fn what_leaves_out_locked_rows_is_known() {
+        let skips = |sql| skips_locked(sql, Dialect::Mysql);
+        assert!(skips("SELECT * FROM t FOR UPDATE OF t SKIP LOCKED"));
+        assert!(!skips("SELECT skip FROM t WHERE a = 'SKIP LOCKED' FOR UPDATE"));
     }
 
     #[test]

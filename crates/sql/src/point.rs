@@ -19,7 +19,7 @@ use crate::syntax::{conjuncts, insert_table, last_name, values_of};
 use crate::tokens::is_any;
 
 /// Words of statements that are no point queries, or perhaps not.
-const OTHERS: [&str; 6] = ["LIMIT", "ORDER", "GROUP", "HAVING", "DISTINCT", "PARTITION"];
+const OTHERS: [&str; 7] = ["LIMIT", "ORDER", "GROUP", "HAVING", "DISTINCT", "PARTITION", "SKIP"];
 
 /// The columns of a key with their values.
 pub type Key = BTreeMap<String, i64>;

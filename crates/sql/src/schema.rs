@@ -19,6 +19,8 @@ pub struct Table {
     pub integers: Vec<String>,
     /// Columns of the primary key.
     pub primary: Vec<String>,
+    /// Columns that are said to be NOT NULL.
+    pub not_null: Vec<String>,
     /// Columns of unique constraints and indexes.
     pub unique: Vec<String>,
     /// The columns of each of these, where they are whole columns.
@@ -45,6 +47,16 @@ pub struct Index {
 }
 
 impl Table {
+    /// The key by which rows are found: the primary key, or else the first unique one without NULLs, which serves as
+    /// one.
+    pub fn row_key(&self) -> &[String] {
+        let is_full = |key: &&Vec<String>| key.iter().all(|column| self.not_null.contains(column));
+        match self.primary.is_empty() {
+            true => self.unique_keys.iter().find(is_full).map_or(&[], Vec::as_slice),
+            false => &self.primary,
+        }
+    }
+
     fn add_unique(&mut self, name: Option<String>, columns: &[IndexColumn]) {
         self.unique.extend(names(columns));
         let whole = columns.iter().map(|column| column_name(&column.column.expr));
@@ -105,6 +117,7 @@ fn table(create: &CreateTable) -> Table {
         for option in &column.options {
             match &option.option {
                 ColumnOption::PrimaryKey(_) => table.primary.push(name.clone()),
+                ColumnOption::NotNull => table.not_null.push(name.clone()),
                 ColumnOption::Unique(_) => {
                     table.unique.push(name.clone());
                     table.unique_keys.push(vec![name.clone()]);

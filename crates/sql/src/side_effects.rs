@@ -28,8 +28,8 @@ const SESSION_FUNCTIONS: [&str; 16] = [
 /// Beginnings of such functions' names: advisory locks, logical messages, large objects.
 const SESSION_FUNCTION_PREFIXES: [&str; 3] = ["PG_", "LO_", "DBLINK_"];
 
-/// Words in the DDL of tables that are not as good as new when their rows are deleted.
-const LASTING_WORDS: [&str; 12] = [
+/// Words in the DDL of tables that number their rows.
+const NUMBERING_WORDS: [&str; 9] = [
     "AUTO_INCREMENT",
     "AUTOINCREMENT",
     "AUTO_RANDOM",
@@ -39,10 +39,9 @@ const LASTING_WORDS: [&str; 12] = [
     "IDENTITY",
     "SEQUENCE",
     "NEXTVAL",
-    "VERSIONING",
-    "TEMPORARY",
-    "TEMP",
 ];
+/// Words in the DDL of other tables that are not as good as new when their rows are deleted.
+const LASTING_WORDS: [&str; 3] = ["VERSIONING", "TEMPORARY", "TEMP"];
 
 /// The significant tokens; `None` if the text cannot be read to its end, or hides something in a hint.
 fn whole(sql: &str, dialect: Dialect) -> Option<Vec<Token<'_>>> {
@@ -88,13 +87,24 @@ fn changes_session(word: &str) -> bool {
         || SESSION_FUNCTION_PREFIXES.iter().any(has_prefix)
 }
 
+/// Whether a DDL statement makes something that hands out numbers, which a rollback does not give back.
+pub fn numbers_rows(sql: &str, dialect: Dialect) -> bool {
+    whole(sql, dialect).is_some_and(|tokens| {
+        tokens.first().is_some_and(|token| token.is_word("CREATE")) && tokens.iter().any(numbers)
+    })
+}
+
+fn numbers(token: &Token<'_>) -> bool {
+    NUMBERING_WORDS.iter().any(|word| token.is_word(word))
+}
+
 /// The table that a DDL statement makes, if any: `Some(None)` for an index or a view. `None` if it does
 /// something that deleting rows does not undo.
 pub fn made_by(sql: &str, dialect: Dialect) -> Option<Option<String>> {
     let tokens = whole(sql, dialect)?;
     let is = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.is_word(word));
     let lasts = |token: &Token<'_>| LASTING_WORDS.iter().any(|word| token.is_word(word));
-    if !is(0, "CREATE") || tokens.iter().any(lasts) {
+    if !is(0, "CREATE") || tokens.iter().any(|token| lasts(token) || numbers(token)) {
         return None;
     }
     if is(1, "INDEX") || (is(1, "UNIQUE") && is(2, "INDEX")) || is(1, "VIEW") {

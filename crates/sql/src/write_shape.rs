@@ -40,7 +40,9 @@ pub fn write_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
     let qualifies = |index: usize| tokens.get(index + 1).is_some_and(|t| t.is_symbol("."));
     let again = (at + 1..tokens.len()).any(|index| same(index) && !qualifies(index));
     let word = |word: &str| tokens.iter().any(|token| token.is_word(word));
-    let complex = ["JOIN", "USING", "LIMIT", "FETCH"].into_iter().any(word);
+    let joins = tokens[0].is_word("UPDATE")
+        && outside_parentheses(&tokens).iter().any(|token| token.is_word("FROM"));
+    let complex = joins || ["JOIN", "USING", "LIMIT", "FETCH"].into_iter().any(word);
     let between_rows =
         |three: &[Token<'_>]| three.iter().zip([")", ",", "("]).all(|(t, s)| t.is_symbol(s));
     (!complex).then(|| WriteShape {
@@ -92,6 +94,8 @@ mod tests {
         assert_eq!(shape("INSERT INTO t (a) VALUES (1)"), simple("t"));
         assert_eq!(shape("UPDATE t, u SET t.a = 1"), None);
         assert_eq!(shape("DELETE FROM t ORDER BY a LIMIT 1"), None);
+        assert_eq!(shape("UPDATE t SET a = 1 FROM u WHERE t.a = u.a"), None);
+        assert_eq!(shape("MERGE INTO t USING u ON t.a = u.a WHEN MATCHED THEN DELETE"), None);
         let inside = shape("DELETE FROM t WHERE a IN (SELECT a FROM t)").expect("a shape");
         assert!(inside.has_subquery && inside.names_table_again);
         let rows = shape("INSERT INTO t (a, b) VALUES (1, 2), (3, 4)").expect("a shape");

@@ -137,7 +137,7 @@ impl Stage<'_> {
 
     /// Leaves nothing behind when the run cannot continue: open transactions end with their connections, but not what
     /// waits for a lock elsewhere or is prepared.
-    fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         let _unheeded = heed(None);
         for case_session in self.case_sessions.iter_mut().filter(|case_session| !case_session.lost)
         {
@@ -198,7 +198,7 @@ impl Stage<'_> {
         }
     }
 
-    fn alive(&self) -> bool {
+    pub(crate) fn alive(&self) -> bool {
         self.schema.open(&own_session("alive", &self.options.limits)).is_ok()
     }
 }

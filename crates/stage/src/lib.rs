@@ -17,6 +17,7 @@ mod ending;
 pub mod isolation;
 pub mod limits;
 mod looking;
+mod one_by_one;
 mod one_session;
 mod open_sessions;
 mod runner;
@@ -36,6 +37,7 @@ use open_sessions::{OpenSessions, Stage};
 
 pub use arena::Arena;
 pub use limits::Limits;
+pub use one_by_one::{OneByOne, SessionState, Waiting};
 pub use runner::FreshTables;
 
 /// How the stage learns that a statement is blocked.

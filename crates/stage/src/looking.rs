@@ -65,7 +65,7 @@ impl Stage<'_> {
     }
 
     /// What the server shows; `None` if it cannot be asked.
-    fn ask(&mut self, outstanding: &[ConnectionId]) -> Option<Vec<Wait>> {
+    pub(crate) fn ask(&mut self, outstanding: &[ConnectionId]) -> Option<Vec<Wait>> {
         let all = self.ids(|_| true);
         let watcher = self.watcher.as_mut()?;
         let asked = Instant::now();
@@ -85,7 +85,7 @@ impl Stage<'_> {
         }
     }
 
-    fn ids(&self, wanted: impl Fn(&CaseSession) -> bool) -> Vec<ConnectionId> {
+    pub(crate) fn ids(&self, wanted: impl Fn(&CaseSession) -> bool) -> Vec<ConnectionId> {
         self.case_sessions
             .iter()
             .filter(|case_session| wanted(case_session))

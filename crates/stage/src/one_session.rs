@@ -30,9 +30,9 @@ pub(crate) fn is_serial(case: &Case) -> bool {
         }
         match StatementKind::of(&step.statement.sql) {
             StatementKind::Begin => open = Some(step.session),
-            StatementKind::Commit { chain: true } | StatementKind::Rollback { chain: true } => {
-                return false;
-            }
+            StatementKind::Commit { chain: true }
+            | StatementKind::Rollback { chain: true }
+            | StatementKind::Autocommit(_) => return false,
             kind if kind.ends_transaction() => open = None,
             _ => {}
         }
@@ -42,8 +42,8 @@ pub(crate) fn is_serial(case: &Case) -> bool {
 
 /// Whether a statement is a read, a write or transaction control.
 pub(crate) fn is_recognised(kind: &StatementKind) -> bool {
-    use StatementKind::{Ddl, Other, SetCommand};
-    !matches!(kind, Ddl | SetCommand | Other)
+    use StatementKind::{Autocommit, Ddl, Other, SetCommand};
+    !matches!(kind, Ddl | Autocommit(_) | SetCommand | Other)
 }
 
 /// The level of all sessions of all cases; `None` if there are several.

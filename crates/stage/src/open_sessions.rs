@@ -8,8 +8,8 @@ use anchorite_drivers::{
 };
 use anchorite_model::sql::{StatementKind, TwoPhase};
 use anchorite_model::{
-    BlockingKnowledge, Case, Ending, Event, Level, Outcome, Run, SessionIndex, SessionInfo, Step,
-    TargetInfo,
+    BlockingKnowledge, Case, Ending, Event, Level, Outcome, Run, SessionIndex, SessionInfo,
+    Statement, Step, TargetInfo,
 };
 
 use crate::branches::Branches;
@@ -104,6 +104,10 @@ pub struct Stage<'a> {
     pub(crate) look_took: Duration,
     /// The connections that were neither answered nor shown as waiting by the last look.
     pub(crate) moving: Vec<ConnectionId>,
+    /// Settling is left off after this time, to be continued: somebody types the next statement. `None`: never.
+    pub(crate) patience: Option<Duration>,
+    /// When settling began that was left off.
+    pub(crate) unsettled_since: Option<Instant>,
 }
 
 impl<'a> Stage<'a> {
@@ -125,11 +129,8 @@ impl<'a> Stage<'a> {
         let run = blank_record(target, case, options, levels_read_back, knowledge);
         let kinds = case.steps.iter().map(|step| StatementKind::of(&step.statement.sql));
         let kinds: Vec<StatementKind> = kinds.collect();
-        let command = |(kind, step): (&StatementKind, &Step)| match kind {
-            StatementKind::Other => TwoPhase::of(&step.statement.sql),
-            _ => None,
-        };
-        let commands = kinds.iter().zip(&case.steps).map(command).collect();
+        let steps = kinds.iter().zip(&case.steps);
+        let commands = steps.map(|(kind, step)| command(kind, &step.statement.sql)).collect();
         Self {
             schema,
             options,
@@ -151,21 +152,36 @@ impl<'a> Stage<'a> {
             has_hurried: false,
             look_took: Duration::ZERO,
             moving: Vec::new(),
+            patience: None,
+            unsettled_since: None,
         }
+    }
+
+    /// Adds a statement at the end of the schedule.
+    pub(crate) fn append(&mut self, session: SessionIndex, sql: &str) -> usize {
+        let kind = StatementKind::of(sql);
+        self.commands.push(command(&kind, sql));
+        self.kinds.push(kind);
+        self.sent.push(None);
+        let statement = Statement { sql: sql.to_owned(), line: 0 };
+        self.run.case.steps.push(Step { session, statement });
+        self.kinds.len() - 1
     }
 
     /// Submits the whole schedule.
     pub(crate) fn play(&mut self) -> Result<(), StageError> {
-        for step in 0..self.kinds.len() {
-            let session = self.run.case.steps[step].session;
-            if self.case_sessions[session].pending.is_some() {
-                self.case_sessions[session].queue.push_back(step);
-            } else {
-                self.perform(session, step)?;
-            }
-            self.perform_queued()?;
+        (0..self.kinds.len()).try_for_each(|step| self.play_step(step))
+    }
+
+    /// Submits one step, or queues it, and then whatever was queued and is due.
+    pub(crate) fn play_step(&mut self, step: usize) -> Result<(), StageError> {
+        let session = self.run.case.steps[step].session;
+        if self.case_sessions[session].pending.is_some() {
+            self.case_sessions[session].queue.push_back(step);
+        } else {
+            self.perform(session, step)?;
         }
-        Ok(())
+        self.perform_queued()
     }
 
     /// Sends one step, or skips it, and settles.
@@ -232,6 +248,14 @@ impl<'a> Stage<'a> {
     /// Microseconds since the sessions were ready.
     pub(crate) fn now_us(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The role of a statement in two-phase commit.
+fn command(kind: &StatementKind, sql: &str) -> Option<TwoPhase> {
+    match kind {
+        StatementKind::Other => TwoPhase::of(sql),
+        _ => None,
     }
 }
 

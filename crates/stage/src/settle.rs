@@ -70,7 +70,8 @@ impl Stage<'_> {
         &mut self,
         arrivals: &mut Vec<Arrival>,
     ) -> Result<Option<Vec<Wait>>, StageError> {
-        let begun = Instant::now();
+        let begun = self.unsettled_since.take().unwrap_or_else(Instant::now);
+        let slice = Instant::now();
         let mut last_change = begun;
         let mut confirmed: Option<Vec<Wait>> = None;
         let mut looks = 0;
@@ -87,6 +88,10 @@ impl Stage<'_> {
                 return Ok(Some(Vec::new()));
             }
             self.options.check_interrupt()?;
+            if self.patience.is_some_and(|patience| slice.elapsed() >= patience) {
+                self.unsettled_since = Some(begun);
+                return Ok(None);
+            }
             let only_waiters = self.pending().all(|pending| pending.blocked.is_some());
             if only_waiters && self.waits_last(arrivals) {
                 return Ok(None);
@@ -234,17 +239,22 @@ impl Stage<'_> {
             };
             let Some(step) = step else { continue };
             let by = wait.blockers.iter().flatten().map(|id| self.blocker(*id)).collect();
-            let kind = match self.watcher.as_mut() {
-                Some(watcher) if wait.kind.is_empty() && !self.options.terse => {
-                    watcher.describe(wait.waiter)
-                }
-                _ => wait.kind.clone(),
-            };
+            let kind = self.kind_of(wait);
             self.record_at(step, Outcome::Blocked { by, wait: kind }, known_at_us);
         }
     }
 
-    fn blocker(&self, id: ConnectionId) -> Blocker {
+    /// What is waited for, in a few words; empty where the server does not say.
+    pub(crate) fn kind_of(&mut self, wait: &Wait) -> String {
+        match self.watcher.as_mut() {
+            Some(watcher) if wait.kind.is_empty() && !self.options.terse => {
+                watcher.describe(wait.waiter)
+            }
+            _ => wait.kind.clone(),
+        }
+    }
+
+    pub(crate) fn blocker(&self, id: ConnectionId) -> Blocker {
         if id == PREPARED {
             return Blocker::Prepared(self.branches.without_connection().join(" or "));
         }

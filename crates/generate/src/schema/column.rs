@@ -15,6 +15,14 @@ const BIG: i64 = i64::MAX;
 /// Integers that occasionally hold the extremes of their type.
 const EXTREME_PERCENT: u32 = 6;
 
+/// Strings that are equal although their letters' case or their trailing spaces differ.
+const GENERAL_CI: &str = "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci";
+const NOCASE: &str = "TEXT COLLATE NOCASE";
+const RTRIM: &str = "TEXT COLLATE RTRIM";
+
+/// A name for what is spelt like another type.
+const LONG_TEXT: &str = "long TEXT";
+
 /// A column of any type that the target has.
 pub(super) fn any_column(grammar: &Grammar<'_>, random: &mut Random, name: String) -> Column {
     let Weights { r#type: weights, .. } = grammar.weights;
@@ -39,6 +47,13 @@ pub(super) fn any_column(grammar: &Grammar<'_>, random: &mut Random, name: Strin
         (if has_moment { weights.moment } else { 0 }, "DATETIME"),
         (if has_bytes { weights.bytes } else { 0 }, "BLOB"),
         (if_has("enum", weights.word), "ENUM('a', 'b', 'c')"),
+        (if_has("set", weights.set), "SET('a', 'b', 'c')"),
+        (if_has("collation-general-ci", weights.folded), GENERAL_CI),
+        (if_has("collation-nocase", weights.folded), NOCASE),
+        (if_has("collation-nocase", weights.folded), RTRIM),
+        (if_has("json", weights.json), "JSON"),
+        (if_has("jsonb", weights.json), "JSONB"),
+        (weights.long, LONG_TEXT),
     ]);
     match choice {
         "INT" => extreme(random, column(Kind::Int, choice, REGULAR)),
@@ -57,6 +72,10 @@ pub(super) fn any_column(grammar: &Grammar<'_>, random: &mut Random, name: Strin
             let sql_type = if is_postgres { "TIMESTAMP" } else { choice };
             column(Kind::Moment, sql_type, REGULAR)
         }
+        "SET('a', 'b', 'c')" => column(Kind::Set, choice, REGULAR),
+        GENERAL_CI | NOCASE | RTRIM => column(Kind::Folded, choice, REGULAR),
+        "JSON" | "JSONB" => without_index(column(Kind::Json, choice, REGULAR)),
+        LONG_TEXT => without_index(column(Kind::Long, "TEXT", REGULAR)),
         "BLOB" => {
             let sql_type = if is_postgres { "BYTEA" } else { choice };
             long(grammar, column(Kind::Bytes, sql_type, REGULAR))
@@ -121,11 +140,16 @@ fn plain(name: String, kind: Kind, sql_type: &str, limit: i64) -> Column {
         is_nullable: true,
         default: None,
         generated: None,
+        prefix: None,
     }
 }
 
 fn extreme(random: &mut Random, column: Column) -> Column {
     Column { is_extreme: random.percent(EXTREME_PERCENT), ..column }
+}
+
+fn without_index(column: Column) -> Column {
+    Column { is_long: true, ..column }
 }
 
 fn long(grammar: &Grammar<'_>, column: Column) -> Column {

@@ -2,8 +2,10 @@
 
 use super::column::{any_column, generated_column, key_column};
 use super::index::add_indexes;
+use super::links::{add_foreign_key, unique};
 use super::partition::partitions;
-use super::{Check, Foreign, Schema, Table};
+use super::programs::{trigger, views};
+use super::{Check, Schema, Table};
 use crate::Grammar;
 use crate::random::Random;
 use crate::value::{Kind, Value};
@@ -29,7 +31,9 @@ pub(crate) fn make(grammar: &Grammar<'_>, random: &mut Random) -> Schema {
             add_indexes(grammar, random, table);
         }
     }
-    Schema { tables }
+    let (views, mut more) = views(grammar, random, &tables);
+    more.extend(trigger(grammar, random, &tables));
+    Schema { tables, views, more }
 }
 
 fn columns_and_keys(grammar: &Grammar<'_>, random: &mut Random, number: usize) -> Table {
@@ -59,6 +63,8 @@ fn columns_and_keys(grammar: &Grammar<'_>, random: &mut Random, number: usize) -
         columns,
         primary,
         uniques: Vec::new(),
+        unique_clauses: Vec::new(),
+        unique_indexes: Vec::new(),
         check: None,
         foreign: None,
         indexes: Vec::new(),
@@ -67,38 +73,12 @@ fn columns_and_keys(grammar: &Grammar<'_>, random: &mut Random, number: usize) -
     }
 }
 
-/// A column that refers to the key of an earlier table.
-fn add_foreign_key(
-    grammar: &Grammar<'_>,
-    random: &mut Random,
-    table: &mut Table,
-    earlier: &mut [Table],
-) {
-    if !grammar.has("foreign-key") || !random.percent(grammar.weights.schema.foreign_key_percent) {
-        return;
-    }
-    let parents: Vec<usize> =
-        (0..earlier.len()).filter(|at| earlier[*at].primary.len() == 1).collect();
-    let Some(parent) = random.try_pick(&parents).copied() else { return };
-    let parent_column = earlier[parent].primary[0];
-    let mut column = earlier[parent].columns[parent_column].clone();
-    "f0".clone_into(&mut column.name);
-    column.is_nullable = true;
-    let actions = ["", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON UPDATE CASCADE"];
-    let action = random.pick(&actions);
-    let key = &earlier[parent].columns[parent_column].name;
-    let clause = format!("FOREIGN KEY (f0) REFERENCES t{parent} ({key}){action}");
-    table.columns.push(column);
-    table.foreign =
-        Some(Foreign { column: table.columns.len() - 1, parent, parent_column, clause });
-    earlier[parent].is_parent = true;
-}
-
 /// UNIQUE, CHECK, DEFAULT and a generated column.
 fn add_details(grammar: &Grammar<'_>, random: &mut Random, table: &mut Table) {
     let weights = &grammar.weights.schema;
-    let foreign = table.foreign.as_ref().map(|foreign| foreign.column);
-    let free = table.columns_where(|at, _| !table.primary.contains(&at) && Some(at) != foreign);
+    let foreign: Vec<usize> =
+        table.foreign.iter().flat_map(|foreign| foreign.columns.iter().copied()).collect();
+    let free = table.columns_where(|at, _| !table.primary.contains(&at) && !foreign.contains(&at));
     let can_be_unique = |at: &usize| {
         let column = &table.columns[*at];
         !column.is_long && (column.kind.has_order() && column.kind != Kind::Float)
@@ -109,7 +89,7 @@ fn add_details(grammar: &Grammar<'_>, random: &mut Random, table: &mut Table) {
         let size = if random.percent(weights.composite_unique_percent) { 2 } else { 1 };
         candidates.truncate(size);
         if !candidates.is_empty() {
-            table.uniques.push(candidates);
+            unique(grammar, random, table, candidates);
         }
     }
     if grammar.has("check") && random.percent(weights.check_percent) {
@@ -195,7 +175,7 @@ fn write_ddl(grammar: &Grammar<'_>, random: &mut Random, table: &mut Table) {
         let how = if nonclustered { " NONCLUSTERED" } else { "" };
         parts.push(format!("PRIMARY KEY ({}){how}", table.names(&table.primary)));
     }
-    parts.extend(table.uniques.iter().map(|key| format!("UNIQUE ({})", table.names(key))));
+    parts.extend(table.unique_clauses.iter().cloned());
     parts.extend(table.check.as_ref().map(|check| check.sql(grammar, table)));
     parts.extend(table.foreign.as_ref().map(|foreign| foreign.clause.clone()));
     let wants_parts = !table.is_parent && random.percent(weights.partition_percent);
@@ -204,4 +184,5 @@ fn write_ddl(grammar: &Grammar<'_>, random: &mut Random, table: &mut Table) {
     let end = if without_rowid { " WITHOUT ROWID".to_owned() } else { end };
     table.ddl.push(format!("CREATE TABLE {} ({}){end}", table.name, parts.join(", ")));
     table.ddl.extend(more);
+    table.ddl.extend(table.unique_indexes.iter().cloned());
 }

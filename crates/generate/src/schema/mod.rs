@@ -1,13 +1,15 @@
 //! Tables as the generator sees them: what statements may do with each column, and the DDL that creates them.
 //!
 //! Assumption: nothing is left to the server that two executions could decide differently (no AUTO_INCREMENT, no
-//! DEFAULT expressions). Unique constraints compare whole columns, never expressions or prefixes, so that a collision
-//! can be foreseen.
+//! DEFAULT expressions). A collision of unique keys can be foreseen: they compare whole columns, beginnings of them, or
+//! expressions that differ where the column does.
 
 mod column;
 mod index;
+mod links;
 mod make;
 mod partition;
+mod programs;
 
 pub(crate) use index::any_index;
 pub(crate) use make::make;
@@ -18,6 +20,17 @@ use crate::value::{Kind, Value};
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
     pub(crate) tables: Vec<Table>,
+    /// The views, each with its table.
+    pub(crate) views: Vec<View>,
+    /// The statements that create views and triggers.
+    pub(crate) more: Vec<String>,
+}
+
+/// A view of one table.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    pub(crate) name: String,
+    pub(crate) table: usize,
 }
 
 /// A table.
@@ -27,8 +40,11 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     /// Columns of the primary key; empty if there is none.
     pub(crate) primary: Vec<usize>,
-    /// Columns of each further unique constraint.
+    /// Columns of each further unique constraint or index.
     pub(crate) uniques: Vec<Vec<usize>>,
+    /// How they are written: in CREATE TABLE, or as statements behind it.
+    pub(crate) unique_clauses: Vec<String>,
+    pub(crate) unique_indexes: Vec<String>,
     pub(crate) check: Option<Check>,
     pub(crate) foreign: Option<Foreign>,
     pub(crate) indexes: Vec<Index>,
@@ -55,6 +71,8 @@ pub(crate) struct Column {
     pub(crate) default: Option<Value>,
     /// The expression of a generated column.
     pub(crate) generated: Option<String>,
+    /// How many characters of it a unique key compares, if not all.
+    pub(crate) prefix: Option<usize>,
 }
 
 /// A CHECK of one column.
@@ -66,12 +84,13 @@ pub(crate) struct Check {
     pub(crate) value: Value,
 }
 
-/// A foreign key of one column, to the primary key of an earlier table.
+/// A foreign key, to the primary key of an earlier table or of the table itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Foreign {
-    pub(crate) column: usize,
+    pub(crate) columns: Vec<usize>,
     pub(crate) parent: usize,
-    pub(crate) parent_column: usize,
+    /// The columns of the parent, in the same order.
+    pub(crate) parent_columns: Vec<usize>,
     /// The clause of CREATE TABLE.
     pub(crate) clause: String,
 }
@@ -105,6 +124,14 @@ impl Table {
         primary.into_iter().chain(self.uniques.iter().map(Vec::as_slice))
     }
 
+    /// Whether two rows cannot both be there, going by one key; NULL counts as any other value.
+    pub(crate) fn collide(&self, key: &[usize], left: &[Value], right: &[Value]) -> bool {
+        key.iter().all(|at| {
+            let prefix = self.columns[*at].prefix;
+            left[*at].beginning(prefix) == right[*at].beginning(prefix)
+        })
+    }
+
     /// The columns that satisfy a condition.
     pub(crate) fn columns_where(&self, fits: impl Fn(usize, &Column) -> bool) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
@@ -120,6 +147,21 @@ impl Table {
     pub(crate) fn names(&self, columns: &[usize]) -> String {
         let names: Vec<&str> = columns.iter().map(|at| self.columns[*at].name.as_str()).collect();
         names.join(", ")
+    }
+}
+
+impl Foreign {
+    /// Lets a row refer to this one.
+    pub(crate) fn refer(&self, row: &mut [Value], parent: &[Value]) {
+        for (own, other) in self.columns.iter().zip(&self.parent_columns) {
+            row[*own] = parent[*other].clone();
+        }
+    }
+
+    /// Whether a row refers to this one.
+    pub(crate) fn refers(&self, row: &[Value], parent: &[Value]) -> bool {
+        let mut pairs = self.columns.iter().zip(&self.parent_columns);
+        pairs.all(|(own, other)| row[*own] == parent[*other])
     }
 }
 

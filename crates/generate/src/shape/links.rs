@@ -12,31 +12,33 @@ impl Generator<'_> {
         let (child, foreign) = self.random.try_pick(&links)?.clone();
         let parents = &self.rows[foreign.parent];
         let is_alone = |parent: &&Vec<crate::value::Value>| {
-            let key = &parent[foreign.parent_column];
-            !self.rows[child].iter().any(|row| row[foreign.column] == *key)
+            !self.rows[child].iter().any(|row| foreign.refers(row, parent))
         };
         let alone: Vec<_> = parents.iter().filter(is_alone).cloned().collect();
         // A parent with children cannot be removed anyway, so the other transaction would add nothing.
         let parent = self.random.try_pick(if alone.is_empty() { parents } else { &alone })?.clone();
-        let key = parent[foreign.parent_column].clone();
 
         let mut row = self.new_row(child);
-        row[foreign.column] = key.clone();
+        foreign.refer(&mut row, &parent);
         let is_new = self.rows[child].is_empty() || self.random.percent(70);
         let refers = if is_new {
             self.as_transaction(A).insert_rows(child, "INSERT INTO", &[row])
         } else {
             let old = self.random.pick(&self.rows[child]).clone();
             let condition = self.same_key(child, &old);
-            let assignment = self.constant_assignment(foreign.column, key);
-            self.as_transaction(A).update_where(child, &[assignment], &condition)
+            let pairs = foreign.columns.iter().zip(&foreign.parent_columns);
+            let assignments: Vec<_> = pairs
+                .map(|(own, other)| self.constant_assignment(*own, parent[*other].clone()))
+                .collect();
+            self.as_transaction(A).update_where(child, &assignments, &condition)
         };
         let condition = self.same_key(foreign.parent, &parent);
         let leaves = if self.random.percent(70) {
             self.as_transaction(B).delete_where(foreign.parent, &condition)
         } else {
-            let other = self.fresh_constant(foreign.parent, foreign.parent_column);
-            let assignment = self.constant_assignment(foreign.parent_column, other);
+            let column = *self.random.pick(&foreign.parent_columns);
+            let other = self.fresh_constant(foreign.parent, column);
+            let assignment = self.constant_assignment(column, other);
             self.as_transaction(B).update_where(foreign.parent, &[assignment], &condition)
         };
         let mut lines = vec![Move::Statement(A, refers), Move::Statement(B, leaves)];
@@ -86,6 +88,21 @@ impl Generator<'_> {
             lines.push(Move::Statement(A, self.as_transaction(A).change_where(table, &rows)));
         }
         lines.push(Move::End(A));
+        lines
+    }
+
+    /// Both share a lock on some rows, then they write rows among them.
+    pub(super) fn shared_rows(&mut self, table: usize) -> Vec<Move> {
+        let rows = self.row_or_rows(table);
+        let mut lines: Vec<Move> = [A, B]
+            .into_iter()
+            .map(|who| Move::Statement(who, self.as_transaction(who).sharing_where(table, &rows)))
+            .collect();
+        let writers = if self.random.percent(60) { vec![A, B] } else { vec![B] };
+        for who in writers {
+            let sql = self.as_transaction(who).change_where(table, &rows);
+            lines.push(Move::Statement(who, sql));
+        }
         lines
     }
 }

@@ -47,6 +47,7 @@ impl Generator<'_> {
         let is_linked = self.schema.tables.iter().any(|table| table.foreign.is_some());
         let parent_leaves = if is_linked { weights.parent_leaves } else { 0 };
         let locked = self.grammar.if_has("for-update", weights.locked);
+        let shared = if self.has_locks() { weights.shared } else { 0 };
         let form = self.random.weighted(&[
             (weights.key_moves, "key moves"),
             (weights.lost_update, "lost update"),
@@ -61,6 +62,7 @@ impl Generator<'_> {
             (parent_leaves, "parent leaves"),
             (weights.upsert, "upsert"),
             (locked, "locked"),
+            (shared, "shared"),
         ]);
         let table = self.hot;
         let lines = match form {
@@ -76,6 +78,7 @@ impl Generator<'_> {
             "parent leaves" => self.parent_leaves(),
             "upsert" => self.upsert_meets(table),
             "locked" => Some(self.locked_rows(table)),
+            "shared" => Some(self.shared_rows(table)),
             _ => self.same_key_twice(table),
         }?;
         Some(self.complete(lines))

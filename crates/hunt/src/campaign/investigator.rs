@@ -171,7 +171,7 @@ impl Campaign<'_> {
         if !matches!(investigation, Investigation::NotShownAgain { .. }) {
             return Ok(Looked::from(investigation));
         }
-        let retraced = self.retrace(&examiner, suspect, &suspected, kept)?;
+        let retraced = self.retrace(&examiner, suspect, &suspected, &found, kept)?;
         let Some(case) = retraced.as_ref().and_then(Looked::alone) else {
             return Ok(retraced.unwrap_or_else(|| Looked::from(investigation)));
         };
@@ -193,6 +193,7 @@ impl Campaign<'_> {
         examiner: &Examiner<'_>,
         suspect: &Suspect,
         suspected: &crate::Suspicion<'_>,
+        found: &[String],
         kept: WithKeptTables<'_>,
     ) -> Result<Option<Looked>, StageError> {
         let (Spot { place, number }, Some(since)) = (suspect.spot, suspect.since) else {
@@ -210,7 +211,7 @@ impl Campaign<'_> {
             let shows = retrace.shows_after(&before, kept)?;
             return Ok(shows.then_some(Looked::Hit(fingerprint)));
         }
-        let Some(finding) = retrace.finding(before, kept)? else { return Ok(None) };
+        let Some(finding) = retrace.finding(before, found, kept)? else { return Ok(None) };
         lock(&self.sequences).insert(kind, finding.fingerprint.clone());
         let finding = Box::new(finding);
         let confirmed = Investigation::Confirmed { finding, questions: 0, complete: true };

@@ -9,10 +9,11 @@ use anchorite_sql::schema::{self, Table};
 use anchorite_sql::syntax::{has_subquery_as_value, relations};
 use anchorite_sql::{ParsedStatement, access_path};
 
+use super::meeting::Meeting;
 use super::views::Mistake;
 use crate::evidence::ends::last_event;
 use crate::evidence::transactions::{Performed, Transaction};
-use crate::evidence::versions::{Row, Version, Writer};
+use crate::evidence::versions::{Row, Version};
 use crate::evidence::words::tuple;
 use crate::evidence::world::World;
 
@@ -33,29 +34,6 @@ pub(super) struct Details<'r> {
     tables: Vec<Table>,
 }
 
-/// A statement and the others around it.
-struct Meeting<'a, 'r> {
-    writer: Writer,
-    transactions: &'a [Transaction<'r>],
-    statement: &'a Performed<'r>,
-}
-
-impl Meeting<'_, '_> {
-    /// Whether somebody else made or committed a version since the transaction began, or by a statement that was sent
-    /// before this one was answered: of two that were released together, either may have come first.
-    fn met(&self, version: &Version) -> bool {
-        let Some(other) = version.writer.filter(|other| *other != self.writer) else {
-            return false;
-        };
-        let meanwhile = self.transactions[self.writer].began..=self.statement.end;
-        let mut statements = self.transactions[other].statements.iter();
-        let made_by = statements.find(|statement| statement.end == version.made);
-        meanwhile.contains(&version.made)
-            || version.committed.is_some_and(|at| meanwhile.contains(&at))
-            || made_by.is_some_and(|statement| meanwhile.contains(&statement.start))
-    }
-}
-
 impl<'r> Details<'r> {
     pub(super) fn of(run: &'r Run) -> Self {
         let dialect = run.target.product.dialect();
@@ -67,11 +45,12 @@ impl<'r> Details<'r> {
     /// The cause of a violation of which only the deed is known.
     pub(super) fn of_oracle(&self, deed: Deed) -> Cause {
         let parts = self.run.case.steps.iter().filter_map(|step| self.part(&step.statement.sql));
+        let refers = self.tables.iter().any(|table| !table.foreign.is_empty());
+        let acts = self.tables.iter().any(|table| table.passes_on);
         let part = match deed {
             Deed::NoOrder => parts.filter(|part| *part == Part::Conflict).min(),
-            Deed::ConstraintBroken | Deed::DataDamaged => {
-                let refers = self.tables.iter().any(|table| !table.foreign.is_empty());
-                let acts = self.tables.iter().any(|table| table.passes_on);
+            Deed::ConstraintBroken => refers.then_some(Part::ForeignKey),
+            Deed::DataDamaged => {
                 acts.then_some(Part::Action).or_else(|| refers.then_some(Part::ForeignKey))
             }
             _ => None,
@@ -203,16 +182,16 @@ impl<'r> Details<'r> {
 
     fn primary<'v>(&self, table: usize, version: &'v Version) -> Option<Vec<&'v Value>> {
         let values = version.values.as_ref()?;
-        let columns = self.columns(table, |table| &table.primary);
+        let columns = self.columns(table, Table::row_key);
         (!columns.is_empty()).then(|| columns.into_iter().map(|at| &values[at]).collect())
     }
 
     /// Which key a change moves.
     fn moved(&self, table: usize, before: &[Value], after: &[Value]) -> Meanwhile {
-        let moves = |keys: fn(&Table) -> &Vec<String>| {
+        let moves = |keys: fn(&Table) -> &[String]| {
             self.columns(table, keys).into_iter().any(|at| before[at] != after[at])
         };
-        if moves(|table| &table.primary) {
+        if moves(Table::row_key) {
             Meanwhile::PrimaryKeyMoved
         } else if moves(|table| &table.unique) {
             Meanwhile::UniqueKeyMoved
@@ -224,7 +203,7 @@ impl<'r> Details<'r> {
     }
 
     /// The places of these columns in the rows of a table.
-    fn columns(&self, table: usize, keys: fn(&Table) -> &Vec<String>) -> Vec<usize> {
+    fn columns(&self, table: usize, keys: fn(&Table) -> &[String]) -> Vec<usize> {
         let (name, rows) = &self.run.final_state[table];
         let is_it = |known: &&Table| known.name.eq_ignore_ascii_case(name);
         let Some(known) = self.tables.iter().find(is_it) else { return Vec::new() };

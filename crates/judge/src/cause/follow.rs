@@ -12,6 +12,7 @@ use anchorite_claims::{WriteClaims, WriteView};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Deed, Outcome, Run, RunError};
 
+use super::meeting::Meeting;
 use super::questions::{Effect, Questions};
 use super::views::{Looking, Mistake};
 use crate::evidence::actions::Action;
@@ -19,7 +20,7 @@ use crate::evidence::difference::answers;
 use crate::evidence::ends::last_event;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::transactions::Transaction;
-use crate::evidence::versions::{Version, Writer};
+use crate::evidence::versions::Writer;
 use crate::evidence::world::{Change, View, World, changes};
 
 /// The most questions to the DBMS.
@@ -29,11 +30,25 @@ const STEPS_MAX: usize = 20_000;
 /// Two mistakes are looked for only in schedules of so many statements.
 const STATEMENTS_FOR_TWO: usize = 8;
 
-/// A course: the rows so far, the next action, the mistakes so far.
+/// An order in which statements may have done their work.
+pub(super) struct Order<'r> {
+    pub transactions: Vec<Transaction<'r>>,
+    pub actions: Vec<Action>,
+}
+
+/// A course: the number of its order, the rows so far, the next action, the mistakes so far.
 struct Course {
+    order: usize,
     world: World,
     at: usize,
     mistakes: Vec<Mistake>,
+}
+
+/// A course that ends as the run did: the number of its order, the rows at the end, and what went wrong.
+pub(super) struct Explanation {
+    pub order: usize,
+    pub world: World,
+    pub mistakes: Vec<Mistake>,
 }
 
 /// A world that may follow, and the mistake that leads there.
@@ -43,81 +58,74 @@ type Next = (World, Option<Mistake>);
 pub(super) struct Following<'f, 'r, 'l> {
     pub run: &'r Run,
     pub claims: &'f WriteClaims,
-    pub transactions: &'f [Transaction<'r>],
+    /// Every order in which statements that were set free at once may have worked, the observed one first.
+    pub orders: &'f [Order<'r>],
     pub questions: Questions<'f, 'r, 'l>,
-    pub actions: Vec<Action>,
     /// The unique keys of each table.
     pub keys: Vec<Vec<Vec<usize>>>,
 }
 
-impl<'r> Following<'_, 'r, '_> {
-    /// The courses with the fewest mistakes that end as the run did; empty if none does. Worlds are those at the end.
-    pub(super) fn explanations(
-        &mut self,
-        initial: &World,
-    ) -> Result<Vec<(World, Vec<Mistake>)>, RunError> {
+impl<'f, 'r> Following<'f, 'r, '_> {
+    /// The courses with the fewest mistakes that end as the run did; empty if none does.
+    pub(super) fn explanations(&mut self, initial: &World) -> Result<Vec<Explanation>, RunError> {
         let performed = |action: &&Action| matches!(action, Action::Perform { .. });
-        let statements = self.actions.iter().filter(performed).count();
+        let actions = self.orders.iter().take(1).flat_map(|order| &order.actions);
+        let statements = actions.filter(performed).count();
         let most = if statements <= STATEMENTS_FOR_TWO { 2 } else { 1 };
         for mistakes in 0..=most {
             let found = self.courses(initial, mistakes)?;
             if found.is_empty() {
                 continue;
             }
-            let is_plain = |(world, made): &(World, Vec<Mistake>)| {
-                made.iter().all(|mistake| self.is_unprovoked(world, mistake))
+            let is_plain = |one: &Explanation| {
+                one.mistakes.iter().all(|mistake| self.is_unprovoked(one, mistake))
             };
             if mistakes == 0 || mistakes == most || !found.iter().all(is_plain) {
                 return Ok(found);
             }
             // Two rows that were changed meanwhile are missed more easily than one that nobody touched.
             let mut more = self.courses(initial, mistakes + 1)?;
-            more.retain(|(world, made)| {
+            more.retain(|one| {
                 let is_likely = |mistake: &Mistake| {
-                    mistake.deed == Deed::RowMissed && !self.is_unprovoked(world, mistake)
+                    mistake.deed == Deed::RowMissed && !self.is_unprovoked(one, mistake)
                 };
-                made.len() > mistakes && made.iter().all(is_likely)
+                one.mistakes.len() > mistakes && one.mistakes.iter().all(is_likely)
             });
             return Ok(if more.is_empty() { found } else { more });
         }
         Ok(Vec::new())
     }
 
-    /// Whether a row was missed that nobody else had touched while the statement ran.
-    fn is_unprovoked(&self, world: &World, mistake: &Mistake) -> bool {
-        let statement = mistake.statement(self.transactions);
+    /// Whether a row was missed that nobody else had touched meanwhile.
+    fn is_unprovoked(&self, explanation: &Explanation, mistake: &Mistake) -> bool {
+        let transactions = &self.orders[explanation.order].transactions;
+        let statement = mistake.statement(transactions);
         let (Some(statement), Some(row)) = (statement, mistake.row) else { return false };
-        let row = &world.state.rows[row];
-        let is_meanwhile = |version: &Version| {
-            version.writer.is_some_and(|writer| writer != mistake.writer)
-                && version.made < statement.end
-                && version.committed.is_none_or(|at| at > statement.start)
-        };
-        mistake.deed == Deed::RowMissed && !row.versions.iter().any(is_meanwhile)
+        let at = Meeting { writer: mistake.writer, transactions, statement };
+        mistake.deed == Deed::RowMissed && at.is_untouched(&explanation.world.state.rows[row])
     }
 
-    fn courses(
-        &mut self,
-        initial: &World,
-        most: usize,
-    ) -> Result<Vec<(World, Vec<Mistake>)>, RunError> {
-        let mut open = vec![Course { world: initial.clone(), at: 0, mistakes: Vec::new() }];
+    fn courses(&mut self, initial: &World, most: usize) -> Result<Vec<Explanation>, RunError> {
+        let begin = |order| Course { order, world: initial.clone(), at: 0, mistakes: Vec::new() };
+        // The last one is followed first.
+        let mut open: Vec<Course> = (0..self.orders.len()).rev().map(begin).collect();
         let (mut found, mut steps) = (Vec::new(), 0);
-        while let Some(Course { world, at, mistakes }) = open.pop() {
+        while let Some(Course { order, world, at, mistakes }) = open.pop() {
             steps += 1;
             if steps > STEPS_MAX || self.questions.asked() > QUESTIONS_MAX {
                 break;
             }
-            let Some(action) = self.actions.get(at).copied() else {
+            let Order { transactions, actions } = &self.orders[order];
+            let Some(action) = actions.get(at).copied() else {
                 if self.arrives(&world) {
-                    found.push((world, mistakes));
+                    found.push(Explanation { order, world, mistakes });
                 }
                 continue;
             };
             let may_err = mistakes.len() < most;
-            for (world, mistake) in self.next(&world, action, may_err)? {
+            for (world, mistake) in self.next(transactions, &world, action, may_err)? {
                 let mistakes = mistakes.iter().copied().chain(mistake).collect();
-                open.push(Course { world, at: at + 1, mistakes });
+                open.push(Course { order, world, at: at + 1, mistakes });
             }
         }
         Ok(found)
@@ -133,80 +141,32 @@ impl<'r> Following<'_, 'r, '_> {
 
     fn next(
         &mut self,
+        transactions: &'f [Transaction<'r>],
         world: &World,
         action: Action,
         may_err: bool,
     ) -> Result<Vec<Next>, RunError> {
         match action {
             Action::Perform { writer, statement } => {
-                self.perform(world, writer, statement, may_err)
+                let transaction = &transactions[writer];
+                let statement = &transaction.statements[statement];
+                let (claims, dialect) = (self.claims, self.run.target.product.dialect());
+                let looking = Looking { world, claims, transaction, statement, writer, dialect };
+                self.perform(&looking, may_err)
             }
             Action::TakeBack { writer, since, moment } => {
-                Ok(self.taken_back(world, writer, (since, moment), may_err))
+                let ended = transactions[writer].ended;
+                Ok(taken_back(world, writer, (since, moment, ended), may_err))
             }
-            Action::Commit { writer } => Ok(self.committed(world, writer, may_err)),
-        }
-    }
-
-    fn taken_back(
-        &self,
-        world: &World,
-        writer: Writer,
-        (since, moment): (usize, usize),
-        may_err: bool,
-    ) -> Vec<Next> {
-        let mut right = world.clone();
-        right.state.take_back(writer, since, moment);
-        let mut next = vec![(right, None)];
-        let written = world.written_by(writer);
-        if may_err && let Some(row) = written.first() {
-            let mut kept = world.clone();
-            if since == 0 {
-                kept.state.commit(writer, self.transactions[writer].ended);
+            Action::Commit { writer } => {
+                Ok(committed(world, writer, transactions[writer].ended, may_err))
             }
-            let deed = Deed::RollbackKept;
-            next.push((kept, Some(Mistake { deed, n: None, writer, row: Some(*row) })));
         }
-        next
     }
 
-    fn committed(&self, world: &World, writer: Writer, may_err: bool) -> Vec<Next> {
-        let ended = self.transactions[writer].ended;
-        let mut right = world.clone();
-        right.state.commit(writer, ended);
-        let mut next = vec![(right, None)];
-        let written = world.written_by(writer);
-        if !may_err || written.is_empty() {
-            return next;
-        }
-        let mistake = |row| Mistake { deed: Deed::VersionLost, n: None, writer, row: Some(row) };
-        let mut lost = world.clone();
-        lost.state.take_back(writer, 0, ended);
-        next.push((lost, Some(mistake(written[0]))));
-        for row in written.iter().copied().filter(|_| written.len() > 1) {
-            let mut torn = world.clone();
-            torn.state.rows[row]
-                .versions
-                .retain(|version| version.writer != Some(writer) || version.committed.is_some());
-            torn.state.commit(writer, ended);
-            next.push((torn, Some(mistake(row))));
-        }
-        next
-    }
-
-    fn perform(
-        &mut self,
-        world: &World,
-        writer: Writer,
-        statement: usize,
-        may_err: bool,
-    ) -> Result<Vec<Next>, RunError> {
-        let transaction = &self.transactions[writer];
-        let statement = &transaction.statements[statement];
-        let dialect = self.run.target.product.dialect();
-        let looking =
-            Looking { world, claims: self.claims, transaction, statement, writer, dialect };
-        let right = self.right_views(&looking)?;
+    fn perform(&mut self, looking: &Looking<'_, 'r>, may_err: bool) -> Result<Vec<Next>, RunError> {
+        let Looking { world, transaction, statement, writer, .. } = *looking;
+        let right = self.right_views(looking)?;
         let mut views: Vec<(View, Option<Mistake>)> =
             right.iter().map(|view| (view.clone(), None)).collect();
         if may_err {
@@ -219,8 +179,8 @@ impl<'r> Following<'_, 'r, '_> {
         let mut known: Vec<(Option<Deed>, Vec<Change>)> = Vec::new();
         let mut next = Vec::new();
         for (view, mistake) in views {
-            let Some(changes) = self.changes_if_answered(&looking, &view)? else { continue };
-            let mistake = mistake.or_else(|| overwritten(&looking, &changes));
+            let Some(changes) = self.changes_if_answered(looking, &view)? else { continue };
+            let mistake = mistake.or_else(|| overwritten(looking, &changes));
             let deed = mistake.map(|mistake| mistake.deed);
             let is_known =
                 known.iter().any(|(by, same)| *same == changes && (by.is_none() || *by == deed));
@@ -230,13 +190,16 @@ impl<'r> Following<'_, 'r, '_> {
             let mut after = world.clone();
             after.apply(&changes, writer, statement.end);
             next.push((after, mistake));
+            if mistake.is_some_and(|mistake| mistake.deed == Deed::ConflictMissed) {
+                next.extend(written_over(looking, &changes).map(|over| (over, mistake)));
+            }
             if may_err && mistake.is_none() {
-                next.extend(self.wrong_effects(&looking, &view, &changes)?);
+                next.extend(self.wrong_effects(looking, &view, &changes)?);
             }
             known.push((deed, changes));
         }
         if may_err && statement.waited {
-            next.extend(ended_untold(&looking));
+            next.extend(ended_untold(looking));
         }
         if next.is_empty() && may_err && statement.reply.is_err() {
             let (deed, n) = (Deed::FailedWithoutCause, Some(statement.n));
@@ -339,6 +302,52 @@ impl<'r> Following<'_, 'r, '_> {
     }
 }
 
+/// What a transaction has written since a moment is taken back.
+fn taken_back(
+    world: &World,
+    writer: Writer,
+    (since, moment, ended): (usize, usize, usize),
+    may_err: bool,
+) -> Vec<Next> {
+    let mut right = world.clone();
+    right.state.take_back(writer, since, moment);
+    let mut next = vec![(right, None)];
+    let written = world.written_by(writer);
+    if may_err && let Some(row) = written.first() {
+        let mut kept = world.clone();
+        if since == 0 {
+            kept.state.commit(writer, ended);
+        }
+        let deed = Deed::RollbackKept;
+        next.push((kept, Some(Mistake { deed, n: None, writer, row: Some(*row) })));
+    }
+    next
+}
+
+/// A transaction commits.
+fn committed(world: &World, writer: Writer, ended: usize, may_err: bool) -> Vec<Next> {
+    let mut right = world.clone();
+    right.state.commit(writer, ended);
+    let mut next = vec![(right, None)];
+    let written = world.written_by(writer);
+    if !may_err || written.is_empty() {
+        return next;
+    }
+    let mistake = |row| Mistake { deed: Deed::VersionLost, n: None, writer, row: Some(row) };
+    let mut lost = world.clone();
+    lost.state.take_back(writer, 0, ended);
+    next.push((lost, Some(mistake(written[0]))));
+    for row in written.iter().copied().filter(|_| written.len() > 1) {
+        let mut torn = world.clone();
+        torn.state.rows[row]
+            .versions
+            .retain(|version| version.writer != Some(writer) || version.committed.is_some());
+        torn.state.commit(writer, ended);
+        next.push((torn, Some(mistake(row))));
+    }
+    next
+}
+
 /// The transaction of a statement that waited was ended meanwhile, with all that it had written, but the statement was
 /// answered as if it had succeeded.
 fn ended_untold(looking: &Looking<'_, '_>) -> Option<Next> {
@@ -351,11 +360,35 @@ fn ended_untold(looking: &Looking<'_, '_>) -> Option<Next> {
     Some((after, Some(Mistake { deed, n, writer, row: Some(row) })))
 }
 
-/// A change of a row that another transaction holds, or that changed since the snapshot.
+/// What a transaction leaves that writes its snapshot over what others have committed since: in the tables that it
+/// changes, or in all.
+fn written_over<'w>(
+    looking: &Looking<'w, '_>,
+    changes: &'w [Change],
+) -> impl Iterator<Item = World> + 'w {
+    let Looking { world, statement, writer, .. } = *looking;
+    let snapshot = looking.snapshot();
+    let is_changed = move |table: usize| {
+        changes.iter().any(|change| match change {
+            Change::Row(row, _) => world.state.rows[*row].table == table,
+            Change::New(into, _) => *into == table,
+        })
+    };
+    let is_late = looking.writes_late();
+    [true, false].into_iter().filter(move |_| is_late).map(move |only_changed| {
+        let mut over = world.clone();
+        over.forget(writer, snapshot, |table| !only_changed || is_changed(table));
+        over.apply(changes, writer, statement.end);
+        over
+    })
+}
+
+/// A change of a row that another transaction holds, or that changed since the snapshot; where there is one writer at a
+/// time, whatever row has changed.
 fn overwritten(looking: &Looking<'_, '_>, changes: &[Change]) -> Option<Mistake> {
     let Looking { world, statement, writer, .. } = *looking;
     let snapshot = looking.newest();
-    changes.iter().find_map(|change| {
+    let met = changes.iter().find_map(|change| {
         let Change::Row(row, _) = change else { return None };
         let of_row = &world.state.rows[*row];
         let deed = if of_row.held_by_others(writer).next().is_some() {
@@ -368,5 +401,7 @@ fn overwritten(looking: &Looking<'_, '_>, changes: &[Change]) -> Option<Mistake>
             return None;
         };
         Some(Mistake { deed, n: Some(statement.n), writer, row: Some(*row) })
-    })
+    });
+    let late = Mistake { deed: Deed::ConflictMissed, n: Some(statement.n), writer, row: None };
+    met.or_else(|| looking.writes_late().then_some(late))
 }

@@ -6,8 +6,9 @@
 //! printed as a sentence. If there are several explanations of the same size, the most telling comes first, and the
 //! others are kept: while a case is reduced, its cause must remain one that it had.
 //!
-//! An oracle that looks at one specific thing has one deed that its violations are ([`oracles::Oracle::deed_of`]). If
-//! the run is right statement by statement, the cause is that no order of the transactions explains it.
+//! An oracle that looks at one specific thing has one deed that its violations are ([`oracles::Oracle::deed_of`]). That
+//! a statement failed is how a mistake shows, though, so there the run is followed first. If the run is right statement
+//! by statement, the cause is that no order of the transactions explains it.
 //!
 //! Source: Troc's views and Elle's idea that a report is worth as much as its explanation; the search is ours.
 //!
@@ -15,28 +16,31 @@
 
 mod details;
 mod follow;
+mod meeting;
 mod questions;
 mod views;
 
 use std::collections::BTreeSet;
 
-use anchorite_claims::ReadPlace;
+use anchorite_claims::{ReadKind, ReadPlace, ReadView, WriteClaims, WriteView};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Cause, Deed, Judgement, Meanwhile, RunError, Verdict};
 
-use crate::evidence::Evidence;
 use crate::evidence::actions::actions;
-use crate::evidence::transactions::Performed;
+use crate::evidence::together;
+use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::versions::State;
 use crate::evidence::world::World;
+use crate::evidence::{Evidence, level_of};
 use crate::laboratory::Laboratory;
 use crate::oracles;
 use crate::oracles::damage::is_damaged;
+use crate::oracles::differential::{SECOND, TWIN};
 use crate::oracles::errors::untold;
 use crate::oracles::final_state::{READS, STATEMENTS, TRANSACTIONS};
 use crate::oracles::lock::one_writer::two_writers;
 use details::Details;
-use follow::Following;
+use follow::{Explanation, Following, Order};
 use questions::Questions;
 
 /// The most causes that are kept of one violation.
@@ -61,35 +65,65 @@ pub fn causes(
     }
     let oracle = oracles::named(&judgement.oracle);
     if let Some(deed) = oracle.ok().and_then(|oracle| oracle.deed_of(anomaly)) {
-        return Ok(vec![details.of_oracle(deed)]);
+        let reasons = reasons(deed, evidence, &details, laboratory)?;
+        return Ok(if reasons.is_empty() { vec![details.of_oracle(deed)] } else { reasons });
     }
     let mut found = followed(evidence, &details, laboratory)?;
     let is_about_orders = [TRANSACTIONS, STATEMENTS, READS].contains(&anomaly);
     // What is right here, statement by statement, may still differ from what somebody else answers.
     found.retain(|cause| is_about_orders || cause.deed != Deed::NoOrder);
+    // Where nobody meets anybody there is one order, and each statement was right in it.
+    let is_alone = anomaly == STATEMENTS && !evidence.transactions().is_ok_and(meet);
+    let orders = found.iter_mut().filter(|cause| is_alone && cause.deed == Deed::NoOrder);
+    orders.for_each(|cause| *cause = details.of_oracle(Deed::WrongInTransaction));
     if !found.is_empty() {
         return Ok(found);
     }
     Ok(vec![Cause::of(match anomaly {
         STATEMENTS => Deed::WrongInTransaction,
-        _ if is_about_orders => Deed::Unexplained,
-        _ => Deed::AnsweredDifferently,
+        TWIN | SECOND => Deed::AnsweredDifferently,
+        _ => Deed::Unexplained,
     })])
 }
 
-/// What explains everything else that is wrong in a run: the data are damaged, a transaction was ended and not told, or
-/// there were two writers at a time.
+/// Whether two transactions were open at the same time.
+fn meet(transactions: &[Transaction<'_>]) -> bool {
+    let mut pairs = transactions.windows(2);
+    pairs.any(|pair| pair[1].began < pair[0].ended)
+}
+
+/// Why a statement failed, where following the run gives more than that it did.
+fn reasons(
+    deed: Deed,
+    evidence: &Evidence<'_>,
+    details: &Details<'_>,
+    laboratory: &mut Laboratory<'_>,
+) -> Result<Vec<Cause>, RunError> {
+    if !matches!(deed, Deed::FailedOtherwise | Deed::FailedWithoutCause) {
+        return Ok(Vec::new());
+    }
+    let mut found = followed(evidence, details, laboratory)?;
+    found.retain(|cause| !matches!(cause.deed, Deed::NoOrder | Deed::FailedWithoutCause));
+    Ok(found)
+}
+
+/// What explains everything else that is wrong in a run: there were two writers at a time, the data are damaged, or a
+/// transaction was ended and not told.
 fn root(evidence: &Evidence<'_>) -> Option<Deed> {
     let run = evidence.run;
+    let transactions = evidence.transactions();
+    let promise = evidence.writes().ok().and_then(|writes| writes.claims.one_writer.as_ref());
+    if let (Ok(transactions), Some(_)) = (transactions.as_ref(), promise)
+        && two_writers(run, transactions).is_some()
+    {
+        return Some(Deed::DidNotWait);
+    }
     if is_damaged(run) {
         return Some(Deed::DataDamaged);
     }
-    let transactions = evidence.transactions().ok()?;
-    if transactions.iter().any(|transaction| untold(run, transaction).is_some()) {
-        return Some(Deed::EndedUntold);
-    }
-    let promise = evidence.writes().ok()?.claims.one_writer.as_ref();
-    promise.and_then(|_| two_writers(run, transactions)).map(|_| Deed::DidNotWait)
+    let mut all = transactions.ok()?.iter();
+    let is_untold = all.any(|transaction| untold(run, transaction).is_some());
+    is_untold.then_some(Deed::EndedUntold)
 }
 
 /// The causes that the run itself shows when it is followed.
@@ -108,23 +142,32 @@ fn followed(
     let state = State::initial(evidence.initial(laboratory)?);
     let Ok(evaluator) = evidence.evaluator() else { return Ok(Vec::new()) };
     let reads = documented.claims.reads != ReadPlace::Free;
+    let counts = |statement: &Performed<'_>| {
+        statement.kind.writes() || reads && matches!(statement.kind, StatementKind::Select { .. })
+    };
+    let alternatives = together::alternatives(evidence.run, transactions);
+    let alternatives = alternatives.unwrap_or_else(|| vec![transactions.to_vec()]);
+    let orders: Vec<Order<'_>> = alternatives
+        .into_iter()
+        .map(|transactions| {
+            let actions = actions(&transactions.iter().collect::<Vec<_>>(), counts);
+            Order { transactions, actions }
+        })
+        .collect();
+    let claims = with_view_of_reads(evidence, documented.claims);
     let mut following = Following {
         run: evidence.run,
-        claims: documented.claims,
-        transactions,
+        claims: &claims,
+        orders: &orders,
         keys: evaluator.all_unique_keys(),
         questions: Questions::new(&evaluator, laboratory),
-        actions: actions(&transactions.iter().collect::<Vec<_>>(), |statement| {
-            statement.kind.writes()
-                || reads && matches!(statement.kind, StatementKind::Select { .. })
-        }),
     };
     let initial = World { state };
     let mut found = Vec::new();
-    for (world, mistakes) in following.explanations(&initial)? {
+    for Explanation { order, world, mistakes } in following.explanations(&initial)? {
         // A second mistake may follow from the first.
         let cause = match mistakes.first() {
-            Some(mistake) => details.cause(mistake, &world, transactions),
+            Some(mistake) => details.cause(mistake, &world, &orders[order].transactions),
             None => details.of_oracle(Deed::NoOrder),
         };
         found.push(cause);
@@ -134,6 +177,22 @@ fn followed(
     found.retain(|cause| names.insert(cause.name()));
     found.truncate(CAUSES_MAX);
     Ok(found)
+}
+
+/// The claims with the view of plain reads: where one serial order explains reads and writes, who reads a snapshot
+/// writes on it, too.
+fn with_view_of_reads(evidence: &Evidence<'_>, claims: &WriteClaims) -> WriteClaims {
+    let run = evidence.run;
+    let read_back = run.sessions.first().map(|session| session.level_read_back.as_str());
+    let plain =
+        |level| evidence.claims.read_of_session(&run.target, level, read_back, ReadKind::Plain);
+    let read = level_of(run).and_then(plain);
+    let is_snapshot = read.is_some_and(|read| read.sees == ReadView::TransactionSnapshot);
+    let sees = match claims.reads {
+        ReadPlace::Serial if is_snapshot => WriteView::TransactionSnapshot,
+        _ => claims.sees,
+    };
+    WriteClaims { sees, ..claims.clone() }
 }
 
 /// Whether a cause says more than others that explain the same: the key of the very row that was missed was moved

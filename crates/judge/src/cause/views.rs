@@ -64,8 +64,7 @@ impl Looking<'_, '_> {
     /// snapshot.
     pub(super) fn moments(&self) -> Vec<usize> {
         let Performed { start, end, .. } = *self.statement;
-        let first = self.transaction.first_look();
-        let snapshot = first.map_or(self.transaction.began, |statement| statement.start);
+        let snapshot = self.snapshot();
         let is_single = self.transaction.begin.is_none();
         let mut moments = match (self.is_read(), self.claims.reads, self.sees()) {
             _ if self.looks_for_keys_only() => vec![end],
@@ -85,6 +84,29 @@ impl Looking<'_, '_> {
         }
         moments.dedup();
         moments
+    }
+
+    /// The moment of the transaction's snapshot. Where there is one writer at a time, who waits has none yet.
+    pub(super) fn snapshot(&self) -> usize {
+        match self.transaction.first_look() {
+            Some(first) if first.waited && self.claims.one_writer.is_some() => first.end,
+            Some(first) => first.start,
+            None => self.transaction.began,
+        }
+    }
+
+    /// Whether it becomes the one writer of the database although others have committed since its snapshot.
+    pub(super) fn writes_late(&self) -> bool {
+        let has_snapshot =
+            self.claims.one_writer.is_some() && self.sees() == WriteView::TransactionSnapshot;
+        let writes = |statement: &Performed<'_>| statement.kind.writes() && statement.reply.is_ok();
+        let mut before =
+            self.transaction.statements.iter().take_while(|other| other.n != self.statement.n);
+        let meanwhile = self.snapshot() + 1..=self.statement.end;
+        has_snapshot
+            && writes(self.statement)
+            && !before.any(writes)
+            && self.world.commits().iter().any(|at| meanwhile.contains(at))
     }
 
     /// Whether all that it looks for is whether keys are taken, which no snapshot answers: an INSERT without a query.
@@ -128,7 +150,27 @@ impl Looking<'_, '_> {
                 push(with(view, *row, None), Deed::RowMissed, Some(*row));
             }
         }
+        // What was inserted while it waited may lie behind it, so that two rows are missed for two reasons.
+        for view in right.iter().filter_map(|view| self.without_new(view)) {
+            for row in view.0.keys() {
+                push(with(&view, *row, None), Deed::RowMissed, Some(*row));
+            }
+        }
         wrong
+    }
+
+    /// A view without the rows that others inserted while the statement ran; `None` if there are none.
+    fn without_new(&self, view: &View) -> Option<View> {
+        let is_new = |row: &usize| {
+            let first = self.world.state.rows[*row].versions.first();
+            first.is_some_and(|first| {
+                first.writer.is_some_and(|writer| writer != self.writer)
+                    && first.made > self.statement.start
+            })
+        };
+        let old = view.0.iter().filter(|(row, _)| !is_new(row));
+        let old = View(old.map(|(row, values)| (*row, values.clone())).collect());
+        (old != *view).then_some(old)
     }
 
     /// The views of other moments.

@@ -6,6 +6,7 @@
 
 use anchorite_model::sql::StatementKind;
 
+use super::savepoints::Savepoints;
 use super::transactions::{Performed, Transaction};
 use super::versions::Writer;
 
@@ -42,12 +43,21 @@ pub fn actions(
 ) -> Vec<Action> {
     let mut actions = Vec::new();
     for (writer, transaction) in transactions.iter().enumerate() {
+        let mut savepoints = Savepoints::default();
         for (statement, performed) in transaction.statements.iter().enumerate() {
             let (moment, is_ok) = (performed.end, performed.reply.is_ok());
             let action = match &performed.kind {
                 _ if performed.was_refused() => continue,
+                StatementKind::Savepoint(name) if is_ok => {
+                    savepoints.set(name, moment);
+                    continue;
+                }
+                StatementKind::Release(name) if is_ok => {
+                    savepoints.release(name);
+                    continue;
+                }
                 StatementKind::RollbackTo(name) if is_ok => {
-                    let since = savepoint(&transaction.statements[..statement], name);
+                    let since = savepoints.back_to(name).unwrap_or(0);
                     Action::TakeBack { writer, since, moment }
                 }
                 _ if counts(performed) => Action::Perform { writer, statement },
@@ -66,15 +76,6 @@ pub fn actions(
     }
     actions.sort_by_key(|(moment, rank, _)| (*moment, *rank));
     actions.into_iter().map(|(_, _, action)| action).collect()
-}
-
-/// The moment of the latest savepoint of this name.
-fn savepoint(before: &[Performed<'_>], name: &str) -> usize {
-    let is_it = |statement: &&Performed<'_>| {
-        matches!(&statement.kind, StatementKind::Savepoint(own) if own == name)
-            && statement.reply.is_ok()
-    };
-    before.iter().rev().find(is_it).map_or(0, |statement| statement.end)
 }
 
 /// The moment at which an error ended a transaction, unless it went on from a savepoint.

@@ -37,7 +37,7 @@ pub fn ends(run: &Run, session: SessionIndex) -> Vec<End> {
                 ends.extend(ended.map(End::of));
                 ends.push(End::of(committed));
             }
-            Role::Begins { .. } | Role::Inside { .. } | Role::Nothing => {}
+            Role::Begins { .. } | Role::Opens | Role::Inside { .. } | Role::Nothing => {}
         }
     }
     if follower.is_begun() {

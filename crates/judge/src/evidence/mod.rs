@@ -4,7 +4,8 @@
 //! so that more oracles do not cost more. If something cannot be determined, the reason is a sentence; an oracle that
 //! needs it passes it on, and its verdict is Undecided.
 //!
-//! * [`transactions`]: which there were, and what became of them; [`ends`]: only the latter.
+//! * [`transactions`]: which there were, and what became of them; [`ends`]: only the latter; [`together`]: in which
+//!   orders statements that were set free at once may have worked.
 //! * [`serial`]: whether a serial order explains the run, by [`orders`] and [`replay`]; [`refusals`]: INSERTs that were
 //!   refused, and have to be again.
 //! * [`versions`]: the versions of every row, [`world`]: the same with views of them; [`actions`]: what happened to
@@ -18,7 +19,9 @@ pub mod evaluator;
 pub mod orders;
 pub mod refusals;
 pub mod replay;
+pub mod savepoints;
 pub mod serial;
+pub mod together;
 pub mod transactions;
 pub mod versions;
 pub mod words;
@@ -31,11 +34,14 @@ use anchorite_claims::{Claims, DocumentedWrites};
 use anchorite_model::{
     BlockingKnowledge, Case, Ending, Level, Outcome, Rows, Run, RunError, SessionInfo,
 };
+use anchorite_sql::side_effects;
 
 use crate::laboratory::Laboratory;
 use evaluator::Evaluator;
 use serial::{STRICT, Search, Serial};
 use transactions::Transaction;
+
+const LEVEL_UNKNOWN: &str = "the level of a session is not known";
 
 /// What an oracle needs from a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +50,8 @@ pub enum Needs {
     Nothing,
     /// What the level promises about writes; and a complete run, at one level, whose waits are known.
     Writes,
+    /// The same, but each session may have its own level.
+    WritesOfEach,
 }
 
 /// Why there is no judgement.
@@ -111,6 +119,7 @@ impl<'a> Evidence<'a> {
         match needs {
             Needs::Nothing => Ok(()),
             Needs::Writes => self.writes().map(|_| ()),
+            Needs::WritesOfEach => self.writes_of_each().map(|_| ()),
         }
     }
 
@@ -118,6 +127,24 @@ impl<'a> Evidence<'a> {
     pub fn writes(&self) -> Result<&DocumentedWrites<'a>, String> {
         let writes = self.writes.get_or_init(|| documented_writes(self.run, self.claims));
         writes.as_ref().map_err(Clone::clone)
+    }
+
+    /// What is documented about writes at the level of each session.
+    pub fn writes_of_each(&self) -> Result<Vec<DocumentedWrites<'a>>, String> {
+        is_followed(self.run)?;
+        let of_session = |session: &SessionInfo| {
+            let level = level_of_session(session).ok_or_else(|| LEVEL_UNKNOWN.to_owned())?;
+            documented_at(self.run, self.claims, level, &[&session.level_read_back])
+        };
+        self.run.sessions.iter().map(of_session).collect()
+    }
+
+    /// Whether the case makes something that hands out numbers.
+    pub fn has_numbered_rows(&self) -> bool {
+        let dialect = self.run.target.product.descriptor().dialect();
+        let (case, numbers) = (&self.run.case, side_effects::numbers_rows);
+        case.setup.iter().any(|statement| numbers(&statement.sql, dialect))
+            || case.steps.iter().any(|step| numbers(&step.statement.sql, dialect))
     }
 
     /// The transactions, in the order of their ends.
@@ -180,6 +207,15 @@ impl<'a> Evidence<'a> {
 }
 
 fn documented_writes<'a>(run: &'a Run, claims: &'a Claims) -> Result<DocumentedWrites<'a>, String> {
+    is_followed(run)?;
+    let level = common_level(run)?;
+    let read_back: Vec<&str> =
+        run.sessions.iter().map(|session| session.level_read_back.as_str()).collect();
+    documented_at(run, claims, level, &read_back)
+}
+
+/// Whether the run is complete, and its waits are known.
+fn is_followed(run: &Run) -> Result<(), String> {
     if let Ending::TargetLost(_) = &run.ending {
         return Err("the run is not complete, because the server went away".to_owned());
     }
@@ -188,10 +224,16 @@ fn documented_writes<'a>(run: &'a Run, claims: &'a Claims) -> Result<DocumentedW
     {
         return Err(format!("who waited for whom was guessed, because {reason}"));
     }
-    let level = common_level(run)?;
-    let read_back: Vec<&str> =
-        run.sessions.iter().map(|session| session.level_read_back.as_str()).collect();
-    claims.writes_of_sessions(&run.target, level, &read_back).ok_or_else(|| {
+    Ok(())
+}
+
+fn documented_at<'a>(
+    run: &Run,
+    claims: &'a Claims,
+    level: Level,
+    read_back: &[&str],
+) -> Result<DocumentedWrites<'a>, String> {
+    claims.writes_of_sessions(&run.target, level, read_back).ok_or_else(|| {
         format!("nothing is claimed about writes at {level} of {}", run.target.product)
     })
 }
@@ -207,9 +249,10 @@ pub fn level_of_session(session: &SessionInfo) -> Option<Level> {
 }
 
 fn common_level(run: &Run) -> Result<Level, String> {
-    let mut levels = run.sessions.iter().map(|session| {
-        level_of_session(session).ok_or_else(|| "the level of a session is not known".to_owned())
-    });
+    let mut levels = run
+        .sessions
+        .iter()
+        .map(|session| level_of_session(session).ok_or_else(|| LEVEL_UNKNOWN.to_owned()));
     let first = levels.next().unwrap_or_else(|| Err("there are no sessions".to_owned()))?;
     for level in levels {
         if level? != first {

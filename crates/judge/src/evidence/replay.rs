@@ -4,8 +4,9 @@
 //! and what a ROLLBACK TO undid. Statements that were refused because of others (deadlock, lock timeout) left no trace
 //! and are left out; statements that failed on their own account must fail again.
 
-use anchorite_model::sql::StatementKind;
+use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::{Case, Outcome, Run, Statement, Step};
+use anchorite_sql::skips_locked;
 
 use super::ends::last_event;
 use super::transactions::{Performed, Transaction};
@@ -42,6 +43,7 @@ impl Replay {
 
 /// The schedule for these transactions in this order. Reads are kept where they are compared.
 pub fn replay(run: &Run, order: &[&Transaction<'_>], form: Form, keep_reads: bool) -> Replay {
+    let dialect = run.target.product.dialect();
     let mut steps = Vec::new();
     let mut origins = Vec::new();
     for transaction in order {
@@ -56,7 +58,7 @@ pub fn replay(run: &Run, order: &[&Transaction<'_>], form: Form, keep_reads: boo
         }
         for statement in &transaction.statements {
             if belongs(statement, form, keep_reads) {
-                push(statement.sql, compared(statement).then_some(statement.n));
+                push(statement.sql, compared(statement, dialect).then_some(statement.n));
             }
         }
         if begin.is_some() {
@@ -81,8 +83,13 @@ fn belongs(statement: &Performed<'_>, form: Form, keep_reads: bool) -> bool {
 }
 
 /// Whether its answer is compared: its own effect is part of the serial order. What a ROLLBACK TO undid is not: its
-/// locks may also be gone, so that others came in between.
-fn compared(statement: &Performed<'_>) -> bool {
-    let tells = statement.is_write() || matches!(statement.kind, StatementKind::Select { .. });
+/// locks may also be gone, so that others came in between. Nor is a read that leaves out what others have locked:
+/// "Queries that skip locked rows return an inconsistent view of the data"
+/// (<https://dev.mysql.com/doc/refman/8.4/en/innodb-locking-reads.html>).
+fn compared(statement: &Performed<'_>, dialect: Dialect) -> bool {
+    let tells = match statement.kind {
+        StatementKind::Select { locking } => !(locking && skips_locked(statement.sql, dialect)),
+        _ => statement.is_write(),
+    };
     tells && !statement.undone
 }

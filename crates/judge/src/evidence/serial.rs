@@ -7,6 +7,7 @@
 
 use anchorite_claims::{ReadPlace, WriteClaims};
 use anchorite_model::{Ending, Expected, Rows, Run, RunError};
+use anchorite_sql::Definition;
 
 use super::difference::{Difference, differences};
 use super::orders::orders;
@@ -156,6 +157,9 @@ impl Search<'_, '_> {
         if !together.differences.is_empty() {
             return Ok(Serial::Unexplained { orders: vec![together], all_tried: true });
         }
+        if self.checks_late() {
+            return Ok(Serial::Explained);
+        }
         let alone = match alone {
             Some(alone) => alone,
             None => self.perform_order(order, Form::Statements, false, laboratory)?,
@@ -165,6 +169,13 @@ impl Search<'_, '_> {
             Ok(alone) => Serial::OnlyAsTransactions(alone),
             Err(reason) => Serial::Failed(reason),
         })
+    }
+
+    /// Whether a constraint is checked when a transaction commits: then its statements may fail by themselves.
+    fn checks_late(&self) -> bool {
+        let dialect = self.run.target.product.dialect();
+        let mut setup = self.run.case.setup.iter();
+        setup.any(|statement| Definition::read(&statement.sql, dialect).late)
     }
 
     /// Executes one order in one form and compares.

@@ -3,14 +3,17 @@
 //! Idea: each session's events are followed from statement to statement ([`anchorite_model::transactions`]). Here they
 //! get their moments, and what a ROLLBACK TO took back is marked.
 //!
-//! Assumption: transactions are begun and ended by explicit statements or by DDL. Where a session does something else
-//! (`SET`, XA, a BEGIN inside a transaction) the run is not judged, and the reason is a fixed sentence, which a hunt
+//! Assumption: transactions are begun and ended by explicit statements or by DDL, or begin by themselves after
+//! `SET autocommit = 0`; those are repeated with a BEGIN. Where a session does something else (any other `SET`, XA, a
+//! BEGIN inside a transaction) the run is not judged, and the reason is a fixed sentence, which a hunt
 //! can count.
 
 use anchorite_model::sql::{Dialect, StatementKind};
 use anchorite_model::transactions::{Follower, Role};
 use anchorite_model::{Answer, DbError, ErrorClass, Outcome, Run, SessionIndex};
 use anchorite_sql::tokens::significant;
+
+use super::savepoints::Savepoints;
 
 /// A statement as it was executed.
 #[derive(Debug, Clone)]
@@ -31,7 +34,8 @@ pub struct Performed<'r> {
     pub waited: bool,
     /// Undone by a ROLLBACK TO.
     pub undone: bool,
-    /// Sent when an error had already ended its transaction, and so ignored.
+    /// Sent when an error had already ended its transaction, and so ignored; or a write that a read-only transaction
+    /// refused, which it would not be outside of it.
     pub ignored: bool,
     /// Whether the stage has cancelled it, because the server did not end a deadlock in time.
     pub cancelled: bool,
@@ -58,7 +62,7 @@ pub struct Transaction<'r> {
     pub session: SessionIndex,
     /// Its name in sentences: the session's, with a number if it has several.
     pub name: String,
-    /// The text of its BEGIN; `None` for a single statement.
+    /// The text of its BEGIN, or one that means the same; `None` for a single statement.
     pub begin: Option<&'r str>,
     /// Its statements, without BEGIN and the end.
     pub statements: Vec<Performed<'r>>,
@@ -96,6 +100,12 @@ pub fn is_optimistic(begin: &str) -> bool {
         && significant(begin, Dialect::Mysql).iter().any(|token| token.is_word("OPTIMISTIC"))
 }
 
+/// Whether a BEGIN takes locks by itself (SQLite's `BEGIN IMMEDIATE`).
+pub fn locks_at_once(begin: &str, dialect: Dialect) -> bool {
+    let words = significant(begin, dialect);
+    words.iter().any(|token| token.is_word("IMMEDIATE") || token.is_word("EXCLUSIVE"))
+}
+
 /// The transactions of a run in the order of their ends, or why they cannot be determined.
 pub fn transactions(run: &Run) -> Result<Vec<Transaction<'_>>, String> {
     let mut all = Vec::new();
@@ -120,13 +130,19 @@ struct Session<'r> {
     open: Option<Open<'r>>,
 }
 
+/// Whether a BEGIN asks for a transaction that must not write.
+fn says_read_only(begin: &str, dialect: Dialect) -> bool {
+    let words = significant(begin, dialect);
+    words.windows(2).any(|pair| pair[0].is_word("READ") && pair[1].is_word("ONLY"))
+}
+
 /// A transaction that is being followed.
 struct Open<'r> {
     begin: &'r str,
     began: usize,
     statements: Vec<Performed<'r>>,
     /// Savepoints with the number of statements before them.
-    savepoints: Vec<(String, usize)>,
+    savepoints: Savepoints,
     /// The moment at which an error took back all of it, and let go of its locks.
     lost: Option<usize>,
 }
@@ -192,9 +208,11 @@ impl<'r> Session<'r> {
                 return Err("a session begins a transaction inside another one".to_owned());
             }
             Role::Begins { inside: false } => {
-                let (begin, began) = (statement.sql, statement.start);
-                let (statements, savepoints) = (Vec::new(), Vec::new());
-                self.open = Some(Open { begin, began, statements, savepoints, lost: None });
+                self.open(statement.sql, statement.start);
+            }
+            Role::Opens => {
+                self.open("BEGIN", statement.start);
+                self.take_inside(statement);
             }
             Role::Inside { ignored } => self.take_inside(Performed { ignored, ..statement }),
             Role::Ends { committed } => self.close(committed, statement.end),
@@ -212,6 +230,11 @@ impl<'r> Session<'r> {
         Ok(())
     }
 
+    fn open(&mut self, begin: &'r str, began: usize) {
+        let (statements, savepoints) = (Vec::new(), Savepoints::default());
+        self.open = Some(Open { begin, began, statements, savepoints, lost: None });
+    }
+
     fn begins_by_savepoint(&self, statement: &Performed<'_>) -> bool {
         matches!(statement.kind, StatementKind::Savepoint(_))
             && statement.reply.is_ok()
@@ -219,27 +242,27 @@ impl<'r> Session<'r> {
     }
 
     fn take_inside(&mut self, statement: Performed<'r>) {
+        let dialect = self.run.target.product.dialect();
         let Some(open) = self.open.as_mut() else { return };
         // What was done before a savepoint stays when a later statement fails.
         let is_whole = open.savepoints.is_empty() || self.follower.is_orphaned();
         let is_lost = self.follower.is_lost() && is_whole;
+        let is_read_only = says_read_only(open.begin, dialect) && statement.is_write();
+        let ignored = statement.ignored || (is_read_only && statement.reply.is_err());
         open.lost = is_lost.then_some(open.lost.unwrap_or(statement.end));
         match (&statement.kind, statement.reply) {
             (StatementKind::Savepoint(name), Ok(_)) => {
-                let count = open.statements.len();
-                open.savepoints.push((name.clone(), count));
+                open.savepoints.set(name, open.statements.len());
             }
             (StatementKind::RollbackTo(name), Ok(_)) => {
-                let found = open.savepoints.iter().rposition(|(known, _)| known == name);
-                if let Some(at) = found {
-                    open.savepoints.truncate(at + 1);
-                    let kept = open.savepoints[at].1;
+                if let Some(kept) = open.savepoints.back_to(name) {
                     open.statements[kept..].iter_mut().for_each(|taken| taken.undone = true);
                 }
             }
+            (StatementKind::Release(name), Ok(_)) => open.savepoints.release(name),
             _ => {}
         }
-        open.statements.push(statement);
+        open.statements.push(Performed { ignored, ..statement });
     }
 
     fn single(&mut self, statement: Performed<'r>) {

@@ -76,6 +76,15 @@ impl World {
         }
     }
 
+    /// Takes out what others have committed after a moment, in the tables that `is_meant` chooses.
+    pub fn forget(&mut self, writer: Writer, moment: usize, is_meant: impl Fn(usize) -> bool) {
+        for row in self.state.rows.iter_mut().filter(|row| is_meant(row.table)) {
+            row.versions.retain(|version| {
+                version.writer == Some(writer) || version.committed.is_none_or(|at| at <= moment)
+            });
+        }
+    }
+
     /// The rows that a transaction has written and not committed.
     pub fn written_by(&self, writer: Writer) -> Vec<usize> {
         let rows = self.state.rows.iter().enumerate();

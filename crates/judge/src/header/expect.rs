@@ -46,8 +46,6 @@ const VERDICTS: [&str; 5] = ["pass", VIOLATION, "allowed", "undecided", NO_VIOLA
 const VIOLATION: &str = "violation";
 /// Any verdict but a violation: for what is wrong on no release, whatever explains it there.
 const NO_VIOLATION: &str = "no-violation";
-/// Oracles that a case may name although this version does not have them: nothing is compared.
-const ELSEWHERE: [&str; 4] = ["views", "reorder", "graph", "differential"];
 const EVERYWHERE: Versions = Versions::Documented { since: None, before: None };
 
 /// The expectations of a case.
@@ -67,7 +65,7 @@ fn parse(line: &str) -> Result<Expectation, String> {
     };
     let mut words = what.split_whitespace();
     let oracle = words.next().unwrap_or_default();
-    if !oracles::names().any(|known| known == oracle) && !ELSEWHERE.contains(&oracle) {
+    if !oracles::names().any(|known| known == oracle) {
         return Err(UnknownOracle(oracle.to_owned()).to_string());
     }
     let verdict = words.next().unwrap_or_default();

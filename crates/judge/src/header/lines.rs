@@ -70,6 +70,16 @@ pub fn values<'a>(case: &'a Case, key: &'a str) -> impl Iterator<Item = &'a str>
     case.header.other.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
+/// The error of a line that is well formed but does not fit.
+pub fn misfit(case: &Case, key: &str, text: &str, reason: String) -> ConditionError {
+    ConditionError::Misfit {
+        case: case.name.clone(),
+        key: key.to_owned(),
+        text: text.to_owned(),
+        reason,
+    }
+}
+
 /// Reads a condition and checks that the case has what it refers to.
 pub fn fitting(case: &Case, key: &str, text: &str) -> Result<Condition, ConditionError> {
     let condition: Condition =

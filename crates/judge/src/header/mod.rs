@@ -9,7 +9,9 @@
 //!   [`truth`]: whether a condition is true of a run.
 //! * [`measurements`]: at which products, versions and levels a case is known to show its phenomenon; [`expect`]: which
 //!   verdicts it gets there; [`mod@compare`]: a judged run held against both.
+//! * [`bug`]: what sort of bug a case is about, and where the vendor documents it.
 
+pub mod bug;
 pub mod compare;
 pub mod condition;
 pub mod expect;
@@ -19,6 +21,7 @@ pub mod parse;
 mod token;
 pub mod truth;
 
+pub use bug::{BugKind, BugLines, UnknownKind};
 pub use compare::{Comparison, HeaderError, compare, is_measured_on, readable};
 pub use condition::{Condition, Fact, StepFact};
 pub use lines::{ConditionError, shows};

@@ -11,8 +11,10 @@ pub mod damage;
 pub mod differential;
 pub mod errors;
 pub mod final_state;
+pub mod graph;
 pub mod lock;
 pub mod refused_key;
+pub mod reorder;
 pub mod views;
 
 use std::fmt;
@@ -29,6 +31,8 @@ use crate::laboratory::Laboratory;
 pub static ALL: &[&dyn Oracle] = &[
     &final_state::FinalState,
     &views::Views,
+    &graph::Graph,
+    &reorder::Reorder,
     &constraint::Constraint,
     &damage::Damage,
     &lock::Lock,
@@ -54,6 +58,11 @@ pub trait Oracle: Send + Sync {
 
     /// Whether it judges only if it is named, because it is expensive, or if there is a second target.
     fn is_optional(&self) -> bool {
+        false
+    }
+
+    /// Whether it judges only if it is named, also where there is a second target.
+    fn must_be_named(&self) -> bool {
         false
     }
 

@@ -61,7 +61,7 @@ impl Runner for Interpreter<'_> {
     }
 }
 
-fn holds(tables: &Tables, table: usize, filter: Option<&Formula>, row: &[Value]) -> bool {
+pub fn holds(tables: &Tables, table: usize, filter: Option<&Formula>, row: &[Value]) -> bool {
     let scope = Scope { columns: &tables.all[table].columns, row };
     filter.is_none_or(|filter| filter.truth(scope).expect("a simple condition") == Some(true))
 }

@@ -9,6 +9,7 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
+mod copies;
 mod first_updater;
 mod interpreter;
 mod locking;

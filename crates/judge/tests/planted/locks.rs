@@ -57,4 +57,26 @@ fn two_writers_at_a_time_are_one_too_many() {
     assert_eq!(verdict(&text(insert, end, "")), "pass", "one after the other");
     let nothing = "t2 DELETE FROM u -> 0";
     assert_eq!(verdict(&text(nothing, "", end)), "pass", "nothing is written");
+    let begun = |begin: &str, first: &str, end: &str| {
+        let text = format!(
+            "setup CREATE TABLE t (a INT PRIMARY KEY, b INT)
+             setup CREATE TABLE u (a INT)
+             t1 {begin}
+             {first}
+             {end}
+             t2 INSERT INTO u VALUES (5) -> 1
+             t = -
+             u = (5)"
+        );
+        verdict(&text)
+    };
+    let finds_nothing = "t1 DELETE FROM t -> 0";
+    assert_eq!(begun("BEGIN", finds_nothing, ""), "violation", "a write statement makes a writer");
+    assert_eq!(begun("BEGIN IMMEDIATE", "", ""), "violation", "so does its BEGIN");
+    assert_eq!(begun("BEGIN", "t1 SELECT * FROM t -> -", ""), "pass", "a reader is no writer");
+    assert_eq!(begun("BEGIN IMMEDIATE", "", end), "pass", "one after the other");
+    // A COMMIT that a deferred key refuses leaves the transaction open, and it is rolled back at the end of the run.
+    let waits = format!("{}\n{insert}", insert.replace("-> 1", "-> waits"));
+    assert_eq!(verdict(&text(&waits, "", "")), "pass", "it waited for one that never ended");
+    assert_eq!(verdict(&text(insert, "", "")), "violation", "nor did it wait");
 }

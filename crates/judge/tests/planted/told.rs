@@ -5,8 +5,9 @@ use anchorite_model::{
     Product, Rows, Run, SessionInfo, TargetInfo, Value,
 };
 
-/// A run of this product at this level. Behind `->` is what is answered: a count, rows, `waits`, `fails`, or nothing; a
-/// waiting statement is named again when it is answered. A line `t = …` says what a table ends with.
+/// A run of this product at this level. Behind `->` is what is answered: a count, rows, `waits`, `fails`, `taken` (the
+/// error of a key that is taken), or nothing; a waiting statement is named again when it is answered. A line `t = …`
+/// says what a table ends with.
 pub fn run(target: &str, level: Level, text: &str) -> Run {
     let mut case_text = String::new();
     let mut events: Vec<(String, String, String)> = Vec::new();
@@ -72,6 +73,7 @@ fn numbered(case: &Case, told: &[(String, String, String)]) -> Vec<Event> {
         let outcome = match (answer.as_str(), resumed) {
             ("waits", _) => Outcome::Blocked { by: vec![Blocker::Session(0)], wait: String::new() },
             ("fails", _) => Outcome::Error(serialization_failure()),
+            ("taken", _) => Outcome::Error(key_taken()),
             (answer, None) => Outcome::Ok(answer_of(answer)),
             (answer, Some(_)) => Outcome::Resumed(answer_of(answer)),
         };
@@ -90,6 +92,17 @@ fn serialization_failure() -> DbError {
         transaction_gone: true,
         in_transaction: Some(true),
         ..DbError::connection_lost("could not serialize access")
+    }
+}
+
+/// SQLite's error of a primary key that is taken.
+fn key_taken() -> DbError {
+    DbError {
+        class: ErrorClass::Constraint,
+        code: "1555".to_owned(),
+        transaction_gone: false,
+        in_transaction: Some(true),
+        ..DbError::connection_lost("UNIQUE constraint failed")
     }
 }
 

@@ -97,6 +97,12 @@ pub struct Transactions {
     pub snapshot_level: Option<Level>,
     /// The variants of an embedded engine in which a COMMIT waits for readers.
     pub readers_block_commit: Vec<String>,
+    /// Whether a statement that waits has done nothing yet.
+    pub waits_before_work: bool,
+    /// Whether a shared lock may be one of an index alone, and keep nobody from the row itself.
+    pub locks_indexes_alone: bool,
+    /// The statement after which a session fills tables without checking foreign keys.
+    pub foreign_keys_unchecked: Option<String>,
 }
 
 impl Default for Transactions {
@@ -109,6 +115,9 @@ impl Default for Transactions {
             snapshot: BTreeMap::new(),
             snapshot_level: None,
             readers_block_commit: Vec::new(),
+            waits_before_work: false,
+            locks_indexes_alone: false,
+            foreign_keys_unchecked: None,
         }
     }
 }

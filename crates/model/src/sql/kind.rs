@@ -44,8 +44,12 @@ pub enum StatementKind {
     Delete,
     /// `REPLACE`
     Replace,
+    /// `MERGE`
+    Merge,
     /// `CREATE`, `ALTER`, `DROP`, `TRUNCATE`, `RENAME`.
     Ddl,
+    /// `SET autocommit`: whether statements outside transactions are transactions of their own.
+    Autocommit(bool),
     /// `SET`, `RESET`, `PRAGMA`.
     SetCommand,
     /// Anything else.
@@ -94,7 +98,7 @@ impl StatementKind {
 
     /// Whether it changes rows.
     pub const fn writes(&self) -> bool {
-        matches!(self, Self::Insert | Self::Update | Self::Delete | Self::Replace)
+        matches!(self, Self::Insert | Self::Update | Self::Delete | Self::Replace | Self::Merge)
     }
 }
 
@@ -167,9 +171,23 @@ impl Words<'_, '_> {
             "UPDATE" => StatementKind::Update,
             "DELETE" => StatementKind::Delete,
             "REPLACE" => StatementKind::Replace,
+            "MERGE" => StatementKind::Merge,
             "CREATE" | "ALTER" | "DROP" | "TRUNCATE" | "RENAME" => StatementKind::Ddl,
-            "SET" | "RESET" | "PRAGMA" => StatementKind::SetCommand,
+            "SET" => self.autocommit().map_or(StatementKind::SetCommand, StatementKind::Autocommit),
+            "RESET" | "PRAGMA" => StatementKind::SetCommand,
             _ => StatementKind::Other,
+        }
+    }
+
+    /// What `SET [SESSION] autocommit = …` sets, if it sets nothing else.
+    fn autocommit(&self) -> Option<bool> {
+        let at = 1 + usize::from(self.is(1, "SESSION"));
+        let is_it = self.is(at, "autocommit") && self.0.get(at + 1)?.is_symbol("=");
+        let value = self.0.get(at + 2).filter(|_| is_it && self.0.len() == at + 3)?;
+        match value.text.to_ascii_uppercase().as_str() {
+            "0" | "OFF" | "FALSE" => Some(false),
+            "1" | "ON" | "TRUE" => Some(true),
+            _ => None,
         }
     }
 
@@ -183,7 +201,7 @@ impl Words<'_, '_> {
                 _ => {}
             }
             depth == 0
-                && ["SELECT", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE"]
+                && ["SELECT", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"]
                     .iter()
                     .any(|word| token.is_word(word))
         })?;
@@ -207,8 +225,8 @@ impl Words<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::StatementKind::{
-        Begin, Ddl, Delete, Insert, Other, Release, Replace, RollbackTo, Savepoint, SetCommand,
-        Update,
+        Autocommit, Begin, Ddl, Delete, Insert, Merge, Other, Release, Replace, RollbackTo,
+        Savepoint, SetCommand, Update,
     };
     use super::*;
 
@@ -259,9 +277,14 @@ mod tests {
             ("/*+ hint */ UPDATE t SET a = 1", Update),
             ("DELETE FROM t", Delete),
             ("REPLACE INTO t VALUES (1)", Replace),
+            ("MERGE INTO t USING u ON t.a = u.a WHEN MATCHED THEN DELETE", Merge),
+            ("WITH u AS (SELECT 1) MERGE INTO t USING u ON TRUE WHEN MATCHED THEN DELETE", Merge),
             ("CREATE TABLE t(a INT)", Ddl),
             ("TRUNCATE t", Ddl),
-            ("SET autocommit = 0", SetCommand),
+            ("SET autocommit = 0", Autocommit(false)),
+            ("SET SESSION autocommit=on", Autocommit(true)),
+            ("SET autocommit = 0, sql_mode = ''", SetCommand),
+            ("SET autocommit = @x", SetCommand),
             ("PRAGMA journal_mode", SetCommand),
             ("EXPLAIN SELECT 1", Other),
             ("CALL p()", Other),

@@ -29,6 +29,7 @@ macro_rules! built_in {
 /// The files of the repository.
 pub(super) const BUILT_IN: &[BuiltIn] = built_in![
     "INNODB-MOVED-ENTRY",
+    "MARIADB-PRUNED-UPDATE",
     "MDEV-26643",
     "MDEV-27992",
     "MYROCKS-APPLIED-TWICE",

@@ -178,7 +178,13 @@ pub(crate) fn never_answered(run: &Run) -> Vec<(usize, String)> {
     open
 }
 
-fn outcome_items<'a>(run: &Run, event: &'a Event, waited: bool, items: &mut Vec<Item<'a>>) {
+/// What an event says; `waited` if the statement was blocked before.
+pub(crate) fn outcome_items<'a>(
+    run: &Run,
+    event: &'a Event,
+    waited: bool,
+    items: &mut Vec<Item<'a>>,
+) {
     match &event.outcome {
         Outcome::Ok(answer) => answer_items(&event.sql, answer, false, items),
         Outcome::Resumed(answer) => answer_items(&event.sql, answer, true, items),

@@ -85,6 +85,7 @@ fn answered(sql: &str, answer: &Answer, blame: &Blame) -> Option<String> {
         StatementKind::Update => ("updates", "row"),
         StatementKind::Insert => ("inserts", "row"),
         StatementKind::Replace => ("replaces", "row"),
+        StatementKind::Merge => ("merges", "row"),
         StatementKind::Select { .. } => return Some(returned(answer, blame)),
         _ => return None,
     };
@@ -117,6 +118,7 @@ fn kind_name(sql: &str) -> Option<&'static str> {
         StatementKind::Update => "UPDATE",
         StatementKind::Insert => "INSERT",
         StatementKind::Replace => "REPLACE",
+        StatementKind::Merge => "MERGE",
         StatementKind::Select { locking: true } => "locking SELECT",
         StatementKind::Select { locking: false } => "SELECT",
         StatementKind::Commit { .. } => "COMMIT",

@@ -11,6 +11,7 @@ use anchorite_model::{Finding, Run};
 use super::brief::title;
 use super::compare::{RowPair, TablePair, compare};
 use super::outcomes::{outcomes, reasons};
+use super::versions::{table, versions_seen};
 use super::words::{
     address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
     script_title, seen_by, verdict,
@@ -54,6 +55,9 @@ pub fn markdown(finding: &Finding, version: &str) -> String {
         out += &fenced("text", &drawn(run, blamed(finding).as_ref()));
     }
     run.notes.iter().for_each(|note| out += &format!("\n{}\n", plain(note)));
+    if let Some(seen) = versions_seen(finding) {
+        out += &table(seen);
+    }
     before(finding, &mut out);
     let setup: String = run.case.setup.iter().map(|s| format!("{};\n", s.sql)).collect();
     if !setup.is_empty() {

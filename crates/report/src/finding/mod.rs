@@ -17,6 +17,7 @@ mod markdown;
 mod outcomes;
 mod page;
 mod section;
+mod versions;
 mod words;
 
 use anchorite_model::Finding;

@@ -12,6 +12,7 @@ use super::compare::{RowPair, TablePair, compare};
 use super::lanes::lanes;
 use super::markdown::mark;
 use super::outcomes::{Group, outcomes, reasons};
+use super::versions::{picture, versions_seen};
 use super::words::{
     address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
     script_title, seen_by, verdict,
@@ -31,6 +32,7 @@ pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
         (in_short(finding))
         @if !run.events.is_empty() { (lanes(run, blamed(finding).as_ref())) }
         @for note in &run.notes { p.aside { (visible(note)) } }
+        @if let Some(seen) = versions_seen(finding) { (picture(seen)) }
         (before(finding))
         @if !run.case.setup.is_empty() {
             h3 { "Schema and data" }

@@ -16,7 +16,7 @@ mod remark;
 use anchorite_model::{Case, Level, Run, TargetInfo};
 
 use crate::header::condition::Condition;
-use crate::header::lines::{ConditionError, fitting, shows, values};
+use crate::header::lines::{ConditionError, fitting, misfit, shows, values};
 pub use product_levels::{ProductLevels, Versions};
 pub use remark::{Agreement, Remark};
 pub(crate) use remark::{Found, Known, known};
@@ -127,13 +127,4 @@ fn seen(case: &Case, text: &str) -> Result<Seen, ConditionError> {
     let places =
         ProductLevels::parse_list(places).map_err(|reason| misfit(case, "seen", text, reason))?;
     Ok(Seen { places, condition: fitting(case, "seen", condition.trim())? })
-}
-
-fn misfit(case: &Case, key: &str, text: &str, reason: String) -> ConditionError {
-    ConditionError::Misfit {
-        case: case.name.clone(),
-        key: key.to_owned(),
-        text: text.to_owned(),
-        reason,
-    }
 }

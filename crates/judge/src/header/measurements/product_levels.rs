@@ -101,7 +101,7 @@ impl ProductLevels {
     }
 
     /// Reads places that are separated by semicolons.
-    pub(super) fn parse_list(text: &str) -> Result<Vec<Self>, String> {
+    pub(in crate::header) fn parse_list(text: &str) -> Result<Vec<Self>, String> {
         text.split(';').map(Self::parse).collect()
     }
 }

@@ -3,12 +3,10 @@
 //! Only what the others had done before the failure counts. One that had only begun was in nobody's way, unless its
 //! BEGIN says that it locks (SQLite's `BEGIN IMMEDIATE`).
 
-use anchorite_model::sql::Dialect;
 use anchorite_model::{DbError, Event, Outcome};
-use anchorite_sql::tokens::significant;
 
 use super::reach::Tables;
-use crate::evidence::transactions::Transaction;
+use crate::evidence::transactions::{Transaction, locks_at_once};
 use crate::evidence::words::abridged;
 
 /// A failure that nobody else can have caused.
@@ -53,7 +51,7 @@ impl<'r> Failure<'r> {
         let reached = tables.reached(own.chain([self.event.sql.as_str()]));
         let is_idle = |other: &Transaction<'_>| {
             before(other, self.answered).next().is_none()
-                && !other.begin.is_some_and(|begin| locks(begin, tables.dialect))
+                && !other.begin.is_some_and(|begin| locks_at_once(begin, tables.dialect))
         };
         let meets =
             |other: &Transaction<'_>| tables.reached(before(other, self.answered)).meets(&reached);
@@ -83,10 +81,4 @@ impl<'r> Failure<'r> {
 fn before<'t>(transaction: &'t Transaction<'_>, moment: usize) -> impl Iterator<Item = &'t str> {
     let sent = transaction.statements.iter().filter(move |statement| statement.start < moment);
     sent.map(|statement| statement.sql)
-}
-
-/// Whether a BEGIN takes locks by itself.
-fn locks(begin: &str, dialect: Dialect) -> bool {
-    let words = significant(begin, dialect);
-    words.iter().any(|token| token.is_word("IMMEDIATE") || token.is_word("EXCLUSIVE"))
 }

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anchorite_claims::WriteView;
 use anchorite_model::Run;
 use anchorite_model::sql::Dialect;
-use anchorite_sql::ParsedStatement;
 use anchorite_sql::rows_by_key::{Rows, rows_by_key};
 use anchorite_sql::schema::{self, Table};
 use anchorite_sql::tokens::{name, significant};
+use anchorite_sql::{Definition, ParsedStatement};
 
 /// The tables of a case in groups: what is connected by definitions counts as one.
 pub(super) struct Tables<'r> {
@@ -25,6 +25,8 @@ pub(super) struct Tables<'r> {
     groups: Vec<(&'r str, usize)>,
     /// The tables whose rows can be told apart, by an integer primary key.
     keyed: Vec<Table>,
+    /// Each view with the group of its tables.
+    views: Vec<(String, usize)>,
     has_gaps: bool,
 }
 
@@ -61,13 +63,22 @@ impl<'r> Tables<'r> {
         let names = run.final_state.iter().map(|(table, _)| table.as_str());
         let groups = names.enumerate().map(|(group, table)| (table, group)).collect();
         let has_gaps = sees == WriteView::Latest;
-        let mut tables = Self { dialect, groups, keyed: Vec::new(), has_gaps };
+        let mut tables = Self { dialect, groups, keyed: Vec::new(), views: Vec::new(), has_gaps };
         let setup: Vec<&str> = run.case.setup.iter().map(|one| one.sql.as_str()).collect();
         for sql in &setup {
             let named = tables.named(sql);
             let Some(first) = named.first().copied() else { continue };
             let joined = tables.groups.iter_mut().filter(|(_, group)| named.contains(group));
             joined.for_each(|(_, group)| *group = first);
+        }
+        for sql in &setup {
+            let definition = Definition::read(sql, dialect);
+            if definition.programs {
+                // The text of a routine may be a string.
+                tables.groups.iter_mut().for_each(|(_, group)| *group = 0);
+            }
+            let of = tables.named(sql).first().copied();
+            tables.views.extend(definition.view.zip(of));
         }
         let parsed: Vec<ParsedStatement> =
             setup.iter().map(|sql| ParsedStatement::read(sql, dialect)).collect();
@@ -84,7 +95,9 @@ impl<'r> Tables<'r> {
         let words = significant(sql, self.dialect);
         let names: Vec<&str> = words.iter().filter_map(name).collect();
         let is_named = |table: &str| names.iter().any(|name| name.eq_ignore_ascii_case(table));
-        self.groups.iter().filter(|(table, _)| is_named(table)).map(|(_, group)| *group).collect()
+        let tables = self.groups.iter().filter(|(table, _)| is_named(table));
+        let views = self.views.iter().filter(|(view, _)| is_named(view));
+        tables.map(|(_, group)| *group).chain(views.map(|(_, group)| *group)).collect()
     }
 
     /// What these statements reach.
@@ -102,6 +115,9 @@ impl<'r> Tables<'r> {
     fn rows(&self, sql: &str, group: usize) -> Rows {
         let mut members = self.groups.iter().filter(|(_, of)| *of == group);
         let (Some((name, _)), None) = (members.next(), members.next()) else { return Rows::All };
+        if self.views.iter().any(|(_, of)| *of == group) {
+            return Rows::All;
+        }
         let Some(table) = self.keyed.iter().find(|known| known.name.eq_ignore_ascii_case(name))
         else {
             return Rows::All;

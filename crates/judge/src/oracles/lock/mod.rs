@@ -14,12 +14,12 @@
 
 mod absent_key;
 pub(crate) mod one_writer;
-mod patience;
+pub(crate) mod patience;
 
 use anchorite_claims::{Deviation, WriteWord};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Deed, Judgement, Run, Value, Verdict};
-use anchorite_sql::{Definition, locked_table, write_shape};
+use anchorite_sql::{Definition, WriteShape, locked_table, write_shape};
 
 use super::{Needs, Oracle, Unjudged};
 use crate::evidence::Evidence;
@@ -27,7 +27,7 @@ use crate::evidence::evaluator::Contents;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::{abridged, tuple};
 use crate::laboratory::Laboratory;
-use patience::{keeps_locks, waits_for};
+use patience::{keeps_locks, open_until, waits_for};
 
 /// The name of the violation: another session changed a row that a locking read had locked.
 pub const LOCK: &str = "lock not held";
@@ -181,13 +181,21 @@ impl Held<'_> {
         let (dialect, name) = (self.run.target.product.dialect(), &self.run.final_state[table].0);
         let may_reach = |statement: &Performed<'_>| {
             let shape = write_shape(statement.sql, dialect);
-            shape.is_none_or(|shape| shape.table.eq_ignore_ascii_case(name)) || self.may_act(table)
+            let may_be_it = |shape: WriteShape| {
+                shape.table.eq_ignore_ascii_case(name) || !self.is_table(&shape.table)
+            };
+            shape.is_none_or(may_be_it) || self.may_act(table)
         };
         let before = reader.statements.iter().filter(|statement| statement.start < read.start);
         before.filter(|statement| statement.is_write()).any(may_reach)
     }
 
-    /// Whether a foreign key may change rows of this table by itself.
+    /// Whether this is the name of a table, not of a view.
+    fn is_table(&self, name: &str) -> bool {
+        self.run.final_state.iter().any(|(table, _)| table.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a foreign key or a trigger may change rows of this table by itself.
     fn may_act(&self, table: usize) -> bool {
         let (dialect, name) = (self.run.target.product.dialect(), &self.run.final_state[table].0);
         let definitions =
@@ -196,7 +204,8 @@ impl Held<'_> {
             let is_it = |table: &String| table.eq_ignore_ascii_case(name);
             definition.table.as_ref().is_none_or(is_it)
         };
-        definitions.filter(|definition| definition.acts).any(|definition| concerns(&definition))
+        let mut acting = definitions.filter(|definition| definition.acts || definition.programs);
+        acting.any(|definition| concerns(&definition))
     }
 
     /// The table and the whole rows that a read has locked.
@@ -222,12 +231,13 @@ impl Held<'_> {
     ) -> impl Iterator<Item = (&'s Transaction<'s>, &'s Performed<'s>)> {
         let dialect = self.run.target.product.dialect();
         let name = &self.run.final_state[table].0;
+        let until = open_until(self.transactions, reader);
         let writers =
             self.transactions.iter().filter(move |writer| waits_for(writer, reader, self.run));
         let all =
             writers.flat_map(|writer| writer.statements.iter().map(move |write| (writer, write)));
         all.filter(move |(writer, write)| {
-            let is_meanwhile = write.start > read.end && !write.waited && write.end < reader.ended;
+            let is_meanwhile = write.start > read.end && !write.waited && write.end < until;
             let is_change = matches!(write.kind, StatementKind::Update | StatementKind::Delete);
             let simple = || {
                 write_shape(write.sql, dialect).is_some_and(|shape| {

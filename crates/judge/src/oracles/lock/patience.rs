@@ -5,7 +5,7 @@ use anchorite_model::Run;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 
 /// Whether its locks are taken immediately, and kept.
-pub(super) fn keeps_locks(reader: &Transaction<'_>) -> bool {
+pub(crate) fn keeps_locks(reader: &Transaction<'_>) -> bool {
     let gives_up = |statement: &Performed<'_>| {
         statement.undone || statement.ignored || statement.reply.is_err()
     };
@@ -14,9 +14,21 @@ pub(super) fn keeps_locks(reader: &Transaction<'_>) -> bool {
 }
 
 /// Whether a transaction waits where another one has a lock.
-pub(super) fn waits_for(writer: &Transaction<'_>, reader: &Transaction<'_>, run: &Run) -> bool {
+pub(crate) fn waits_for(writer: &Transaction<'_>, reader: &Transaction<'_>, run: &Run) -> bool {
     let singles_wait = run.target.product.descriptor().transactions.single_statements_wait;
     writer.session != reader.session
         && !writer.begin.is_some_and(is_optimistic)
         && (singles_wait || writer.begin.is_some())
+}
+
+/// Until when a transaction was surely open. One that never ended was rolled back after the schedule, at a moment that
+/// the run does not tell; but whoever had waited for it went on only then.
+pub(crate) fn open_until(transactions: &[Transaction<'_>], open: &Transaction<'_>) -> usize {
+    if open.ended != usize::MAX {
+        return open.ended;
+    }
+    let others = transactions.iter().filter(|other| other.session != open.session);
+    let statements = others.flat_map(|other| &other.statements);
+    let waited = statements.filter(|other| other.waited && other.end > open.began);
+    waited.map(|other| other.end).min().unwrap_or(usize::MAX)
 }

@@ -5,13 +5,12 @@
 //! least one course comes to the end, the run is right; if none does, the statement at which the last one ended is
 //! wrong.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use anchorite_claims::{Claims, DocumentedWrites, ReadClaim, ReadKind, SnapshotTaken};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Run, RunError};
 
-use super::seen::{Course, HalfDone, Sight};
+use super::names::{MISSING_LOCK, WRONG_END};
+use super::seen::{Course, HalfDone, Sight, Undocumented};
 use super::sight::snapshot_moments;
 use super::statement::Known;
 use super::unjudged::Unjudged;
@@ -21,6 +20,7 @@ use crate::evidence::evaluator::{Evaluator, Question, Successive};
 use crate::evidence::level_of_session;
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::Writer;
+use crate::evidence::words::spelled;
 use crate::evidence::world::World;
 use crate::laboratory::Laboratory;
 
@@ -32,10 +32,10 @@ const STEPS_MAX: usize = 2_000;
 pub struct Failure {
     /// The place of the action.
     pub at: usize,
-    /// Whose statement it is.
-    pub writer: Writer,
-    /// Its place in the transaction.
-    pub statement: usize,
+    /// Whose statement it is, and its place in the transaction; `None`: the tables at the end.
+    pub place: Option<(Writer, usize)>,
+    /// What it is called, unless it is to be found out.
+    pub name: Option<&'static str>,
     /// The course in which it was expected to do otherwise.
     pub course: Course,
     /// What it should have seen, for a read.
@@ -46,22 +46,51 @@ pub struct Failure {
     pub because: Option<String>,
 }
 
+impl Failure {
+    /// The tables end otherwise than by what was done.
+    fn of_end(at: usize, course: Course, because: String) -> Self {
+        let name = Some(WRONG_END);
+        let (place, sight, difference, because) = (None, None, None, Some(because));
+        Self { at, place, name, course, sight, difference, because }
+    }
+
+    /// A statement that had to wait.
+    pub(super) fn of_lock(place: Place, course: Course, because: String) -> Self {
+        let Place { at, writer, statement } = place;
+        let (place, name) = (Some((writer, statement)), Some(MISSING_LOCK));
+        Self { at, place, name, course, sight: None, difference: None, because: Some(because) }
+    }
+}
+
 /// What following has come to.
 #[derive(Debug, Default)]
 pub struct Outcomes {
     /// Whether a course came to the end, with everything judged.
     pub arrived: bool,
+    /// What a course needs that comes to the end, and that no page documents.
+    pub undocumented: Option<Undocumented>,
     /// Why others did not.
     pub unjudged: Option<Unjudged>,
     /// Where all others ended.
     pub failure: Option<Failure>,
 }
 
+impl Outcomes {
+    /// Adds where one more course ended: the one that came furthest is told.
+    fn note(&mut self, failure: Failure) {
+        self.unjudged = self.unjudged.or(failure.course.unjudged);
+        if self.failure.as_ref().is_none_or(|known| known.at < failure.at) {
+            self.failure = Some(failure);
+        }
+    }
+}
+
 /// Who follows.
 pub struct Following<'f, 'r> {
     pub run: &'r Run,
     pub claims: &'f Claims,
-    pub documented: &'f DocumentedWrites<'f>,
+    /// What is documented about the writes of each session.
+    pub documented: &'f [DocumentedWrites<'f>],
     pub transactions: &'f [Transaction<'r>],
     pub known: &'f Known<'r>,
 }
@@ -88,12 +117,7 @@ impl<'r> Following<'_, 'r> {
         let actions = actions(&all, |statement| {
             statement.kind.writes() || matches!(statement.kind, StatementKind::Select { .. })
         });
-        let first = Course {
-            world: initial,
-            snapshots: BTreeMap::new(),
-            unknown: BTreeSet::new(),
-            unjudged: None,
-        };
+        let first = Course::new(initial);
         self.look_ahead(first.clone(), &actions, evaluator, laboratory)?;
         let mut outcomes = Outcomes::default();
         let mut open = vec![(first, 0)];
@@ -105,7 +129,7 @@ impl<'r> Following<'_, 'r> {
                 break;
             }
             let Some(action) = actions.get(at) else {
-                if self.arrives(&course, &mut outcomes) {
+                if self.arrives(course, actions.len(), &mut outcomes) {
                     break;
                 }
                 continue;
@@ -118,35 +142,37 @@ impl<'r> Following<'_, 'r> {
                     let course = self.without(course, *action, reason);
                     open.push((course, at + 1));
                 }
-                Next::Nowhere(failure) => {
-                    let is_later =
-                        outcomes.failure.as_ref().is_none_or(|known| known.at < failure.at);
-                    if is_later {
-                        outcomes.failure = Some(*failure);
-                    }
-                    let reason = course.unjudged;
-                    outcomes.unjudged = outcomes.unjudged.or(reason);
-                }
+                Next::Nowhere(failure) => outcomes.note(*failure),
             }
         }
         Ok(outcomes)
     }
 
     /// Whether a course ends as the run did, and everything in it was judged.
-    fn arrives(&self, course: &Course, outcomes: &mut Outcomes) -> bool {
+    fn arrives(&self, course: Course, at: usize, outcomes: &mut Outcomes) -> bool {
         let tables = self.run.final_state.iter().enumerate();
-        let mut known = tables.filter(|(table, _)| !course.unknown.contains(table));
-        let ends = known.all(|(table, (_, rows))| {
+        let known = tables.filter(|(table, _)| !course.unknown.contains(table));
+        let differing = known.filter_map(|(table, (name, rows))| {
             let mut seen: Vec<_> = rows.rows.iter().collect();
             seen.sort();
-            seen == course.world.state.committed_rows(table)
+            let expected = course.world.state.committed_rows(table);
+            (seen != expected).then(|| {
+                let expected: Vec<_> = expected.into_iter().cloned().collect();
+                let (rows, expected) = (spelled(&rows.rows), spelled(&expected));
+                format!("table {name} ends with {rows}; by what was done, it has to be {expected}")
+            })
         });
-        let reason = course.unjudged.or((!ends).then_some(Unjudged::End));
-        match reason {
-            None => outcomes.arrived = true,
+        let told: Vec<String> = differing.collect();
+        let is_right = told.is_empty();
+        match course.unjudged.or(course.doubt.filter(|_| !is_right)) {
+            None if is_right && course.undocumented.is_some() => {
+                outcomes.undocumented = outcomes.undocumented.take().or(course.undocumented);
+            }
+            None if is_right => outcomes.arrived = true,
+            None => outcomes.note(Failure::of_end(at, course, told.join("; "))),
             Some(reason) => drop(outcomes.unjudged.get_or_insert(reason)),
         }
-        reason.is_none()
+        outcomes.arrived
     }
 
     /// The course after a statement that is not judged: what it may have written is not known any more.
@@ -191,6 +217,11 @@ impl<'r> Following<'_, 'r> {
         }
     }
 
+    /// What is documented about the writes of a transaction.
+    pub fn documented(&self, writer: Writer) -> &DocumentedWrites<'_> {
+        &self.documented[self.transactions[writer].session]
+    }
+
     /// What is promised about reads of this kind.
     pub fn claim(&self, writer: Writer, kind: ReadKind) -> Option<&ReadClaim> {
         let transaction = &self.transactions[writer];
@@ -223,7 +254,7 @@ impl<'r> Following<'_, 'r> {
                     let traits = self.known.traits(read.sql);
                     let session = self.transactions[writer].session;
                     let sights = self
-                        .sights(&course, place, read, &traits, &HalfDone::new())
+                        .sights(&course, place, read, &traits, (&HalfDone::default(), None))
                         .unwrap_or_default();
                     if let Some(moment) = sights.first().and_then(|sight| sight.snapshot) {
                         course.snapshots.insert(writer, moment);

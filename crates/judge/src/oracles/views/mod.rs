@@ -13,22 +13,29 @@
 //! enough.
 
 mod course;
+mod failed;
 mod half_done;
+mod limited;
+mod locks;
+mod met;
+mod names;
 mod read;
 mod seen;
 mod sight;
 mod statement;
 mod tell;
 mod unjudged;
+mod versions;
 mod write;
 
 use anchorite_claims::Claims;
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Covers, Judgement, Level, Run, TargetInfo, Verdict};
 
-use super::final_state::mechanism::together;
 use super::{Needs, Oracle, Sees, Unjudged as NoJudgement};
 use crate::evidence::Evidence;
+use crate::evidence::serial::Serial;
+use crate::evidence::together;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::versions::State;
 use crate::evidence::world::World;
@@ -50,7 +57,7 @@ impl Oracle for Views {
     }
 
     fn needs(&self) -> Needs {
-        Needs::Writes
+        Needs::WritesOfEach
     }
 
     fn is_optional(&self) -> bool {
@@ -72,13 +79,14 @@ impl Oracle for Views {
         };
         let mut evaluator = evidence.evaluator()?;
         let known = Known::of(evidence.run, &evaluator).map_err(undecided)?;
+        let documented = evidence.writes_of_each()?;
         let initial = State::initial(evidence.initial(laboratory)?);
         let mut all = Outcomes::default();
         for transactions in &alternatives {
             let following = Following {
                 run: evidence.run,
                 claims: evidence.claims,
-                documented: evidence.writes()?,
+                documented: &documented,
                 transactions,
                 known: &known,
             };
@@ -87,21 +95,30 @@ impl Oracle for Views {
             if found.arrived {
                 return Ok(Judgement::new(self.name(), Verdict::Pass));
             }
+            all.undocumented = all.undocumented.or(found.undocumented);
             all.unjudged = all.unjudged.or(found.unjudged);
             all.failure = all.failure.or(found.failure);
+        }
+        if let (None, Some(needed)) = (all.unjudged, all.undocumented) {
+            // Without an exception, any serial order may explain it.
+            let verdict = match evidence.serial(laboratory)? {
+                Serial::Explained => Verdict::Pass,
+                _ => Verdict::undocumented(&needed.name, needed.because),
+            };
+            return Ok(Judgement::new(self.name(), verdict));
         }
         match (all.unjudged, all.failure) {
             (None, Some(failure)) => {
                 let following = Following {
                     run: evidence.run,
                     claims: evidence.claims,
-                    documented: evidence.writes()?,
+                    documented: &documented,
                     transactions: &alternatives[0],
                     known: &known,
                 };
                 Ok(following.judgement(self.name(), &failure, &mut evaluator, laboratory)?)
             }
-            (reason, _) => Err(undecided(reason.unwrap_or(Unjudged::End))),
+            (reason, _) => Err(undecided(reason.unwrap_or(Unjudged::Courses))),
         }
     }
 
@@ -117,7 +134,21 @@ impl Oracle for Views {
             ],
             at: None,
         };
-        &[READS]
+        const WRITES: Sees = Sees {
+            sabotages: &[
+                "lost-update",
+                "early-commit",
+                "row-skipped",
+                "write-lost",
+                "duplicate-execution",
+                "commit-lost",
+                "commit-torn",
+                "rollback-kept",
+                "savepoint-kept",
+            ],
+            at: None,
+        };
+        &[READS, WRITES]
     }
 
     fn covers(&self, _: &Claims, _: &TargetInfo, _: Level) -> Option<Covers> {

@@ -20,10 +20,40 @@ pub struct Course {
     pub unknown: BTreeSet<usize>,
     /// Why a statement was not judged.
     pub unjudged: Option<Unjudged>,
+    /// Why a write may have chosen other rows than these, so that the tables may end otherwise.
+    pub doubt: Option<Unjudged>,
+    /// What a write has done that no page of the vendor documents.
+    pub undocumented: Option<Undocumented>,
 }
 
-/// What may show of rows instead of their latest version, by the numbers of the rows; `None` = no row.
-pub type HalfDone = BTreeMap<usize, Vec<Option<Vec<Value>>>>;
+/// What is explained by something that no page documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undocumented {
+    /// The name of the exception.
+    pub name: String,
+    /// What happened, and where it is explained.
+    pub because: Vec<String>,
+}
+
+impl Course {
+    /// Where every course begins.
+    pub fn new(world: World) -> Self {
+        let (snapshots, unknown) = (BTreeMap::new(), BTreeSet::new());
+        Self { world, snapshots, unknown, unjudged: None, doubt: None, undocumented: None }
+    }
+}
+
+/// What may show of rows, by their numbers; `None` = no row.
+pub type Choices = BTreeMap<usize, Vec<Option<Vec<Value>>>>;
+
+/// What writes that still wait may have done.
+#[derive(Debug, Clone, Default)]
+pub struct HalfDone {
+    /// What may show of rows beside their latest version.
+    pub rows: Choices,
+    /// Rows that may be there already, with their tables.
+    pub new: Vec<(usize, Vec<Value>)>,
+}
 
 /// What a read may have seen.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,14 +11,14 @@ use anchorite_model::Value;
 use anchorite_model::sql::Dialect;
 use anchorite_sql::tokens::significant;
 
-use super::seen::{Course, HalfDone, Sight};
+use super::seen::{Choices, Course, HalfDone, Sight};
 use super::unjudged::Unjudged;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::versions::{Row, Writer};
 
 /// The most views that are tried for one statement.
-const MOST_VIEWS: usize = 32;
+pub const MOST_VIEWS: usize = 32;
 
 /// A read, and who reads.
 #[derive(Clone, Copy)]
@@ -36,6 +36,8 @@ pub struct Reading<'s, 'r> {
     pub keys: &'s [Vec<usize>],
     /// What waiting writes may have done.
     pub half_done: &'s HalfDone,
+    /// How a locking read may have met each row, where that is known.
+    pub met: Option<&'s Choices>,
 }
 
 impl<'r> Reading<'_, 'r> {
@@ -47,6 +49,9 @@ impl<'r> Reading<'_, 'r> {
     pub fn sights(&self) -> Result<Vec<Sight>, Unjudged> {
         let Performed { start, end, waited, .. } = *self.statement;
         let at = |moment: usize| self.at(moment, None);
+        if let Some(met) = self.met.filter(|_| self.claim.taken.is_none()) {
+            return self.as_met(met);
+        }
         let mut sights = match self.claim.sees {
             ReadView::Uncommitted => self.uncommitted()?,
             ReadView::StatementSnapshot | ReadView::Retried => {
@@ -96,12 +101,19 @@ impl<'r> Reading<'_, 'r> {
         for (at, row) in rows.filter(|(_, row)| self.tables.contains(&row.table)) {
             let last = row.versions.last().and_then(|version| version.values.clone());
             let mut choices = vec![last];
-            choices.extend(self.half_done.get(&at).cloned().unwrap_or_default());
+            choices.extend(self.half_done.rows.get(&at).cloned().unwrap_or_default());
             choices.dedup();
             if sights.len() * choices.len() > MOST_VIEWS {
                 return Err(Unjudged::UnderWay);
             }
             sights = sights.iter().flat_map(|known| known.with_row(row.table, &choices)).collect();
+        }
+        for (table, values) in &self.half_done.new {
+            if sights.len() * 2 > MOST_VIEWS {
+                return Err(Unjudged::UnderWay);
+            }
+            let choices = [None, Some(values.clone())];
+            sights = sights.iter().flat_map(|known| known.with_row(*table, &choices)).collect();
         }
         Ok(sights)
     }
@@ -235,6 +247,25 @@ impl<'r> Reading<'_, 'r> {
         }
         choices.dedup();
         choices
+    }
+
+    /// Each row in one of the ways in which a locking read may have met it.
+    fn as_met(&self, met: &Choices) -> Result<Vec<Sight>, Unjudged> {
+        let blank =
+            Sight { contents: Contents::new(), snapshot: None, moment: None, is_exact: true };
+        let mut sights = vec![blank];
+        for (at, row) in self.course.world.state.rows.iter().enumerate() {
+            if !self.tables.contains(&row.table) {
+                continue;
+            }
+            let usual = vec![row.visible(self.writer, self.statement.end).cloned()];
+            let choices = met.get(&at).unwrap_or(&usual);
+            if sights.len() * choices.len() > MOST_VIEWS {
+                return Err(Unjudged::Rows);
+            }
+            sights = sights.iter().flat_map(|known| known.with_row(row.table, choices)).collect();
+        }
+        Ok(sights)
     }
 
     /// Each row that changed while the statement ran in each of its versions; what is checked again may also vanish.

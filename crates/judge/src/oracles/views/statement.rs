@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use anchorite_model::sql::{Dialect, StatementKind, Token};
-use anchorite_model::{Outcome, Run};
+use anchorite_model::{Outcome, Run, Statement};
 use anchorite_sql::Definition;
 use anchorite_sql::side_effects::{changes_only_rows, made_by};
 use anchorite_sql::tokens::{name, significant};
@@ -41,7 +41,7 @@ const UNSTEADY: [&str; 21] = [
 /// What a statement is about.
 #[derive(Debug, Clone)]
 pub struct Traits {
-    /// The tables that it names.
+    /// The tables that it names, or of which it names a view.
     pub tables: Vec<usize>,
     /// Whether only rows decide what it does.
     pub is_of_rows: bool,
@@ -58,7 +58,6 @@ struct Wait {
     n: usize,
     start: usize,
     end: usize,
-    is_commit: bool,
     tables: Vec<usize>,
 }
 
@@ -70,8 +69,14 @@ pub struct Known<'r> {
     pub keys: Vec<Vec<usize>>,
     /// All unique keys of each table.
     pub unique_keys: Vec<Vec<Vec<usize>>>,
+    /// Whether each table has no index but that of its primary key.
+    pub has_one_index: Vec<bool>,
     /// Whether rows of one table may refer to, or depend on, another one.
     is_linked: bool,
+    /// Whether there are constraints that may be checked only at the end of a transaction.
+    pub defers: bool,
+    /// The views of the set-up, each with the words that define it.
+    views: Vec<(String, Vec<String>)>,
     waits: Vec<Wait>,
     traits: RefCell<HashMap<String, Traits>>,
 }
@@ -92,13 +97,24 @@ impl<'r> Known<'r> {
                 || definition.acts
                 || (definition.table.is_none() && makes_more(&one.sql, dialect))
         });
+        let may_defer = |one: &Statement| {
+            significant(&one.sql, dialect).iter().any(|token| token.is_word("DEFERRABLE"))
+        };
+        let defers = run.case.setup.iter().any(may_defer);
         let keys = (0..run.final_state.len()).map(|table| evaluator.primary_key(table)).collect();
+        let has_one_index = |table: usize| {
+            evaluator.indexes(table).is_empty()
+                && evaluator.unique_keys(table) == vec![evaluator.primary_key(table)]
+        };
         let mut known = Self {
             run,
             dialect,
             keys,
             unique_keys: evaluator.all_unique_keys(),
+            has_one_index: (0..run.final_state.len()).map(has_one_index).collect(),
             is_linked,
+            defers,
+            views: views(run),
             waits: Vec::new(),
             traits: RefCell::default(),
         };
@@ -113,7 +129,6 @@ impl<'r> Known<'r> {
             let kind = StatementKind::of(&event.sql);
             let answer =
                 self.run.events.iter().find(|other| other.n == event.n && other.is_answer());
-            let is_commit = matches!(kind, StatementKind::Commit { .. });
             let tables = if kind.writes() || kind == StatementKind::Ddl {
                 self.traits(&event.sql).tables
             } else {
@@ -123,22 +138,17 @@ impl<'r> Known<'r> {
                 n: event.n,
                 start: event.sent?,
                 end: answer.and_then(|answer| answer.answered).unwrap_or(usize::MAX),
-                is_commit,
                 tables,
             })
         });
         waits.collect()
     }
 
-    /// Whether somebody's COMMIT waited while a statement ran.
-    pub fn commit_under_way(&self, statement: &Performed<'_>) -> bool {
-        self.waits
-            .iter()
-            .any(|wait| wait.is_commit && wait.start < statement.end && wait.end > statement.start)
-    }
-
     /// The numbers of others' writes of these tables that waited while a statement ran.
     pub fn writes_under_way(&self, statement: &Performed<'_>, tables: &[usize]) -> Vec<usize> {
+        if self.run.target.product.descriptor().transactions.waits_before_work {
+            return Vec::new();
+        }
         let meets =
             |wait: &&Wait| self.is_linked || wait.tables.iter().any(|table| tables.contains(table));
         let overlaps = |wait: &&Wait| wait.start < statement.end && wait.end > statement.start;
@@ -154,7 +164,12 @@ impl<'r> Known<'r> {
         }
         let tokens = significant(sql, self.dialect);
         let word = |word: &str| tokens.iter().any(|token| token.is_word(word));
-        let names: Vec<&str> = tokens.iter().filter_map(name).collect();
+        let mut names: Vec<&str> = tokens.iter().filter_map(name).collect();
+        for (view, words) in &self.views {
+            if names.iter().any(|name| name.eq_ignore_ascii_case(view)) {
+                names.extend(words.iter().map(String::as_str));
+            }
+        }
         let tables = self.run.final_state.iter().enumerate();
         let is_named = |table: &str| names.iter().any(|name| name.eq_ignore_ascii_case(table));
         let is_unsteady = UNSTEADY.into_iter().any(word);
@@ -199,6 +214,16 @@ impl<'r> Known<'r> {
     pub fn reach(&self, sql: &str) -> Vec<usize> {
         self.filled_for(&self.traits(sql))
     }
+}
+
+/// The views of the set-up.
+fn views(run: &Run) -> Vec<(String, Vec<String>)> {
+    let dialect = run.target.product.dialect();
+    let words = |sql: &str| -> Vec<String> {
+        significant(sql, dialect).iter().filter_map(name).map(str::to_owned).collect()
+    };
+    let setup = run.case.setup.iter().map(|statement| &statement.sql);
+    setup.filter_map(|sql| Some((Definition::read(sql, dialect).view?, words(sql)))).collect()
 }
 
 /// Whether a DDL statement makes something that acts by itself, or stands for something else.

@@ -32,9 +32,6 @@ pub enum Unjudged {
     /// Rows that a statement has written which still waits.
     #[error("a read may have seen a part of a write that was still waiting")]
     UnderWay,
-    /// A COMMIT that waits.
-    #[error("a COMMIT was under way while a statement ran")]
-    CommitUnderWay,
     /// A view that cannot be put into tables.
     #[error("the rows that a read may have seen cannot be put into the tables")]
     Filling,
@@ -58,9 +55,9 @@ pub enum Unjudged {
     /// Versions that are not committed, and not all followed.
     #[error("a write that met other transactions may have looked at what they have not committed")]
     MetOthers,
-    /// The end.
-    #[error("the tables end otherwise than by following each statement")]
-    End,
+    /// A constraint that is checked later.
+    #[error("a constraint may be checked only at the end of a transaction")]
+    Deferred,
 }
 
 impl From<Unfollowed> for Unjudged {

@@ -4,21 +4,24 @@
 //! Where others have committed while it ran, or hold rows, it is taken apart row by row, as the mechanism of the
 //! final-state oracle does.
 
-use anchorite_claims::{Deviation, WriteView};
+use anchorite_claims::{Deviation, DocumentedWrites, SerialOrder, WriteView, WriteWord};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Outcome, RunError};
+use anchorite_sql::write_shape;
 
 use super::course::{Failure, Following, Next, Place};
-use super::seen::Course;
+use super::names::WRONG_WRITE;
+use super::seen::{Course, Undocumented};
 use super::unjudged::Unjudged;
-use crate::evidence::difference::answers;
+use crate::evidence::difference::{AnswerDifference, answers};
 use crate::evidence::ends::last_event;
 use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
-use crate::evidence::versions::Row;
-use crate::evidence::world::{View, World, changes};
+use crate::evidence::versions::{Row, Writer};
+use crate::evidence::world::{Change, View, World, changes};
 use crate::laboratory::Laboratory;
-use crate::oracles::final_state::mechanism::simulate::Simulation;
+use crate::oracles::final_state::mechanism::exception_sentence;
+use crate::oracles::final_state::mechanism::simulate::{LeftAlone, Simulation};
 
 impl<'r> Following<'_, 'r> {
     /// The courses after a write.
@@ -30,19 +33,16 @@ impl<'r> Following<'_, 'r> {
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Next, RunError> {
-        if write.reply.is_err() {
-            return Ok(Next::Courses(vec![course]));
-        }
         let traits = self.known.traits(write.sql);
         let reach = self.known.filled_for(&traits);
+        if write.reply.is_err() {
+            return self.failed(course, place, write, &reach, evaluator, laboratory);
+        }
         if !traits.is_of_rows {
             return Ok(Next::Unjudged(Unjudged::NotOnlyRows));
         }
         if reach.iter().any(|table| course.unknown.contains(table)) {
             return Ok(Next::Unjudged(Unjudged::UnknownTable));
-        }
-        if self.known.commit_under_way(write) {
-            return Ok(Next::Unjudged(Unjudged::CommitUnderWay));
         }
         let (mut courses, mut failure, mut unjudged) = (Vec::new(), None, None);
         for course in self.with_snapshot(&course, place, write) {
@@ -51,7 +51,16 @@ impl<'r> Following<'_, 'r> {
                 None => self.row_by_row(course, place, write, evaluator, laboratory)?,
             };
             match next {
-                Next::Courses(next) => courses.extend(next),
+                Next::Courses(next) => {
+                    for after in next {
+                        match self.unawaited(&after, place, write, evaluator, laboratory)? {
+                            None => courses.push(after),
+                            Some(because) => {
+                                failure = Some(Box::new(Failure::of_lock(place, after, because)));
+                            }
+                        }
+                    }
+                }
                 Next::Nowhere(found) => failure = Some(found),
                 Next::Unjudged(reason) => unjudged = Some(reason),
             }
@@ -74,7 +83,7 @@ impl<'r> Following<'_, 'r> {
     }
 
     /// The view of a write, if there is only one that it can have had.
-    fn only_view(
+    pub(super) fn only_view(
         &self,
         course: &Course,
         place: Place,
@@ -83,7 +92,7 @@ impl<'r> Following<'_, 'r> {
     ) -> Option<View> {
         let transaction = &self.transactions[place.writer];
         let optimistic = transaction.begin.is_some_and(is_optimistic);
-        let sees = self.documented.claims.sees;
+        let sees = self.documented(place.writer).claims.sees;
         let from = match sees {
             _ if optimistic => transaction.began,
             WriteView::TransactionSnapshot | WriteView::LateSnapshot => {
@@ -104,7 +113,12 @@ impl<'r> Following<'_, 'r> {
         let seen = |_: usize, row: &'_ Row| {
             reach.contains(&row.table) && row.visible(place.writer, write.end).is_some()
         };
-        (!is_held && !has_changed).then(|| {
+        // What does its work only when nothing is in its way any more, does it at its end.
+        let is_late = self.run.target.product.descriptor().transactions.waits_before_work;
+        // What may look at rows that a waiting statement has changed has several views.
+        let looks_dirty = self.sees_uncommitted(place.writer, write)
+            && !self.known.writes_under_way(write, reach).is_empty();
+        (is_late || !(is_held || has_changed || looks_dirty)).then(|| {
             course.world.view(|at, row| {
                 seen(at, row).then(|| row.visible(place.writer, write.end)).flatten()
             })
@@ -131,27 +145,90 @@ impl<'r> Following<'_, 'r> {
             return Ok(Next::Courses(vec![course]));
         };
         let difference = answers(write.sql, &observed.outcome, &outcome);
+        let takes_some = self.known.traits(write.sql).takes_some;
         if difference.is_some() || !matches!(outcome, Outcome::Ok(_)) {
-            if self.known.traits(write.sql).takes_some {
+            if takes_some {
                 return Ok(Next::Unjudged(Unjudged::SomeRows));
             }
-            let Place { at, writer, statement } = place;
-            let failure =
-                Failure { at, writer, statement, course, sight: None, difference, because: None };
-            return Ok(Next::Nowhere(Box::new(failure)));
+            if matches!(outcome, Outcome::Error(_)) && self.known.defers {
+                return Ok(Next::Unjudged(Unjudged::Deferred));
+            }
+            return Ok(wrong(place, course, difference, None));
         }
         let after: Contents =
             tables.into_iter().enumerate().map(|(at, (_, rows))| (at, rows.rows)).collect();
         let may_update = write.kind != StatementKind::Replace;
-        let changed = changes(&course.world, view, &after, &self.known.unique_keys, may_update);
+        let mut changed = changes(&course.world, view, &after, &self.known.unique_keys, may_update);
+        changed.extend(self.untouched(
+            &course,
+            (view, &changed),
+            place,
+            write,
+            evaluator,
+            laboratory,
+        )?);
         course.world.apply(&changed, place.writer, write.end);
+        course.doubt = course.doubt.or(takes_some.then_some(Unjudged::SomeRows));
         Ok(Next::Courses(vec![course]))
     }
 
-    /// Whether writes of the level may look at versions that are not committed, which are not all followed.
-    fn sees_uncommitted(&self) -> bool {
-        let mut excused = self.documented.exceptions.iter().flat_map(|exception| &exception.rows);
-        excused.any(|row| matches!(row, Deviation::Uncommitted | Deviation::Held))
+    /// The rows that an UPDATE has counted and left as they were: where those are counted, they have a new version.
+    fn untouched(
+        &self,
+        course: &Course,
+        (view, changed): (&View, &[Change]),
+        place: Place,
+        write: &Performed<'r>,
+        evaluator: &mut Evaluator<'r>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Vec<Change>, RunError> {
+        let counted = write.reply.ok().and_then(|answer| answer.affected).unwrap_or(0);
+        let shape = write_shape(write.sql, self.run.target.product.dialect());
+        let shape = shape.filter(|shape| {
+            write.kind == StatementKind::Update && !shape.has_subquery && !shape.names_table_again
+        });
+        let Some(shape) = shape.filter(|_| counted > changed.len() as u64) else {
+            return Ok(Vec::new());
+        };
+        let session = self.transactions[place.writer].session;
+        let others = course.world.contents(view);
+        let state = &course.world.state;
+        let mut found = Vec::new();
+        for (&at, values) in &view.0 {
+            let table = state.rows[at].table;
+            let is_changed =
+                changed.iter().any(|one| matches!(one, Change::Row(row, _) if *row == at));
+            if is_changed || !state.tables[table].eq_ignore_ascii_case(&shape.table) {
+                continue;
+            }
+            let effect =
+                evaluator.on_row(session, write.sql, table, values, &others, laboratory)?;
+            if effect.is_ok_and(|effect| effect.affected > 0) {
+                found.push(Change::Row(at, Some(values.clone())));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a write may look at versions that are not committed, which are not all followed.
+    fn sees_uncommitted(&self, writer: Writer, write: &Performed<'_>) -> bool {
+        let excuse = |deviation| {
+            let word = WriteWord::of(&write.kind)?;
+            self.documented(writer).excuse(word, deviation)
+        };
+        let has_subquery = self.known.traits(write.sql).has_subquery;
+        excuse(Deviation::Held).is_some()
+            || (has_subquery && excuse(Deviation::Uncommitted).is_some())
+    }
+
+    /// What explains that a write has left these rows alone, if no page of the vendor does.
+    fn needs(&self, documented: &DocumentedWrites<'_>, left: &[LeftAlone]) -> Option<Undocumented> {
+        left.iter().find_map(|one| {
+            let exception = documented.excuse(one.word, one.kind)?;
+            let because = vec![one.sentence(self.run), exception_sentence(exception)];
+            let name = exception.name.clone();
+            (!exception.is_documented()).then_some(Undocumented { name, because })
+        })
     }
 
     /// Follows a write by the versions that it may have met.
@@ -168,7 +245,9 @@ impl<'r> Following<'_, 'r> {
             let first = all[writer].first_look().map_or(all[writer].began, |first| first.start);
             course.snapshots.get(&writer).copied().unwrap_or(first)
         });
-        let simulation = Simulation::new(self.run, &all, self.documented, self.sees_uncommitted());
+        let looks_dirty = self.sees_uncommitted(place.writer, write);
+        let documented = self.documented(place.writer);
+        let simulation = Simulation::new(self.run, &all, documented, looks_dirty);
         let simulation = simulation.with_snapshots(snapshots.collect());
         let state = &course.world.state;
         let branches =
@@ -181,21 +260,52 @@ impl<'r> Following<'_, 'r> {
             if let Some(reason) = branches.other {
                 return Ok(Next::Unjudged(reason.into()));
             }
-            if self.sees_uncommitted() {
+            if looks_dirty {
                 return Ok(Next::Unjudged(Unjudged::MetOthers));
             }
             let because = Some(branches.failure(write));
-            let Place { at, writer, statement } = place;
-            let (sight, difference) = (None, None);
-            let failure = Failure { at, writer, statement, course, sight, difference, because };
-            return Ok(Next::Nowhere(Box::new(failure)));
+            return Ok(wrong(place, course, None, because));
         }
-        for (state, _) in branches.next {
-            next.push(Course { world: World { state }, ..course.clone() });
+        let (right, passed): (Vec<_>, Vec<_>) =
+            branches.next.into_iter().partition(|(_, left)| !forbids(documented, left));
+        if let (true, Some((_, left))) = (right.is_empty(), passed.first()) {
+            let told: Vec<String> = left.iter().map(|one| one.sentence(self.run)).collect();
+            let reason = branches.other.map(|reason| Next::Unjudged(reason.into()));
+            return Ok(reason.unwrap_or_else(|| wrong(place, course, None, Some(told.join("; ")))));
         }
+        for (state, left) in right {
+            let needed = course.undocumented.clone().or_else(|| self.needs(documented, &left));
+            let world = World { state };
+            next.push(Course { world, undocumented: needed, ..course.clone() });
+        }
+        next.sort_by_key(|course| course.undocumented.is_some());
         if let Some(reason) = branches.other {
             next.push(self.without_write(course, write, reason.into()));
         }
         Ok(Next::Courses(next))
     }
+}
+
+/// The end of a course: the write did what no view gives.
+fn wrong(
+    place: Place,
+    course: Course,
+    difference: Option<AnswerDifference>,
+    because: Option<String>,
+) -> Next {
+    let (Place { at, writer, statement }, sight) = (place, None);
+    let (place, name) = (Some((writer, statement)), Some(WRONG_WRITE));
+    let failure = Failure { at, place, name, course, sight, difference, because };
+    Next::Nowhere(Box::new(failure))
+}
+
+/// Whether a write cannot have left these rows alone: what it examines stays locked, gaps included, and nothing else is
+/// documented.
+fn forbids(documented: &DocumentedWrites<'_>, left: &[LeftAlone]) -> bool {
+    let is_passed =
+        |kind| matches!(kind, Deviation::Inserted | Deviation::Released | Deviation::Locked);
+    documented.claims.order == SerialOrder::Commit
+        && left
+            .iter()
+            .any(|one| is_passed(one.kind) && documented.excuse(one.word, one.kind).is_none())
 }

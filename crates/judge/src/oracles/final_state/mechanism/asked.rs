@@ -4,7 +4,7 @@ use super::dirty::Dirty;
 use super::inner;
 use super::simulate::{Outer, Simulation};
 use super::unfollowed::Unfollowed;
-use crate::evidence::evaluator::{Contents, Effect, Evaluator};
+use crate::evidence::evaluator::{Contents, Effect, Evaluator, Untried};
 use crate::evidence::transactions::Performed;
 use crate::evidence::versions::{Row, State, Version, Writer};
 use crate::laboratory::Laboratory;
@@ -65,7 +65,11 @@ impl<'r> Simulation<'_, 'r> {
         let sql = situation.statement.sql;
         let effect =
             evaluator.on_row(session, sql, situation.table, values, &others, laboratory)?;
-        let Ok(effect) = effect else { return Ok(Err(Unfollowed::Untried)) };
+        let effect = match effect {
+            Ok(effect) => effect,
+            Err(Untried::Statement) => return Ok(Err(Unfollowed::FailsOnRow)),
+            Err(_) => return Ok(Err(Unfollowed::Untried)),
+        };
         let nothing = effect.affected == 0 && effect.values.as_ref() == Some(values);
         Ok(Ok((!nothing).then_some(effect)))
     }

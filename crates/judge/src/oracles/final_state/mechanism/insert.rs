@@ -2,11 +2,11 @@
 //! against the latest versions, while a query inside may have read earlier ones.
 
 use anchorite_claims::WriteView;
-use anchorite_model::Value;
+use anchorite_model::{Rows, Value};
 
 use super::dirty::{Dirty, uncommitted};
 use super::simulate::{Branches, LeftAlone, Outer, Simulation, made};
-use super::successors::exchanged;
+use super::successors::{Turned, exchanged};
 use super::unfollowed::Unfollowed;
 use super::whole::earlier;
 use crate::evidence::evaluator::{Contents, Evaluator, Untried};
@@ -39,6 +39,7 @@ impl<'r> Simulation<'_, 'r> {
         let dirty = self.dirty(state, writer, statement, evaluator);
         let is_one =
             if self.reads_dirty(statement) { !dirty.is_changing } else { sights.len() == 1 };
+        let mut acts = false;
         let latest = state.view(writer, statement.end);
         let dirty_ones = dirty.views.iter().map(|view| {
             let view = view.clone();
@@ -58,16 +59,19 @@ impl<'r> Simulation<'_, 'r> {
             if !statement.reply.is_ok_and(|answer| after.agrees(answer)) {
                 continue;
             }
-            let old = before.get(&table).cloned().unwrap_or_default();
-            let (gone, added) = exchanged(old, &after.tables[table].1.rows);
-            let updates = shape.updates_on_conflict;
-            let change = Change { table, gone, added, updates };
-            let next = change.applied(state, writer, statement, evaluator);
+            let change = Change::between(&before, &after.tables, table, shape);
+            acts |= change.acts();
+            let Some(next) = change.applied(state, writer, statement, evaluator) else {
+                return Ok(Err(Unfollowed::WholeTables));
+            };
             branches.next.extend(next.into_iter().map(|next| (next, left.clone())));
         }
         let met = |moment| state.view(writer, moment).remove(&table);
         let is_quiet = met(begin) == met(statement.end) || is_read_once;
         branches.other = self.in_doubt(writer, shape, &dirty, (is_one, is_quiet));
+        if acts && !state.commits_between(begin, statement.end).is_empty() {
+            branches.other = branches.other.or(Some(Unfollowed::WholeTables));
+        }
         Ok(Ok(branches))
     }
 
@@ -143,19 +147,45 @@ struct Change {
     added: Vec<Vec<Value>>,
     /// Whether what is gone was changed into what is new, and not replaced by it.
     updates: bool,
+    /// Other tables that it has changed, before and after: a row that gives way takes others with it, by foreign keys.
+    elsewhere: (Contents, Contents),
 }
 
 impl Change {
+    /// What a statement that was executed on these contents has changed.
+    fn between(
+        before: &Contents,
+        after: &[(String, Rows)],
+        table: usize,
+        shape: &WriteShape,
+    ) -> Self {
+        let old = |table: usize| before.get(&table).cloned().unwrap_or_default();
+        let (gone, added) = exchanged(old(table), &after[table].1.rows);
+        let mut elsewhere = (Contents::new(), Contents::new());
+        for (other, (_, rows)) in after.iter().enumerate().filter(|(other, _)| *other != table) {
+            if exchanged(old(other), &rows.rows) != (Vec::new(), Vec::new()) {
+                elsewhere.0.insert(other, old(other));
+                elsewhere.1.insert(other, rows.rows.clone());
+            }
+        }
+        Self { table, gone, added, updates: shape.updates_on_conflict, elsewhere }
+    }
+
+    /// Whether foreign keys have changed other tables.
+    fn acts(&self) -> bool {
+        !self.elsewhere.1.is_empty()
+    }
+
     /// The states that this may mean; none if it would change what another transaction has not committed yet, or what
     /// is not there any more. A row that was changed keeps one of its keys; if it does not, any of the new rows may be
-    /// what it has become.
+    /// what it has become. `None` if there are too many.
     fn applied(
         self,
         state: &State,
         writer: Writer,
         statement: &Performed<'_>,
         evaluator: &Evaluator<'_>,
-    ) -> Vec<State> {
+    ) -> Option<Vec<State>> {
         let keys = evaluator.unique_keys(self.table);
         let mut ways = vec![(state.clone(), self.added)];
         for values in &self.gone {
@@ -182,7 +212,9 @@ impl Change {
             state.rows.extend(added.into_iter().map(new));
             state
         });
-        finished.collect()
+        let turned = Turned { before: &self.elsewhere.0, after: &self.elsewhere.1 };
+        let next = finished.map(|state| turned.replaced(&state, writer, statement, evaluator));
+        Some(next.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
     }
 }
 

@@ -35,7 +35,6 @@ mod scan;
 pub(in crate::oracles) mod simulate;
 mod snapshots;
 mod successors;
-pub(in crate::oracles) mod together;
 mod treatment;
 mod unfollowed;
 mod whole;
@@ -60,6 +59,7 @@ use anchorite_sql::search::Search;
 
 use crate::evidence::Evidence;
 use crate::evidence::evaluator::Evaluator;
+use crate::evidence::together;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
@@ -95,7 +95,8 @@ pub fn explain<'a, 'c>(
     if writes.any(|transaction| transaction.statements.iter().any(is_ddl)) {
         return Ok(Explanation::CannotTell(Unfollowed::Ddl));
     }
-    let Ok(mut evaluator) = evidence.evaluator() else {
+    let evaluator = evidence.evaluator().ok().filter(|evaluator| !evaluator.checks_late());
+    let Some(mut evaluator) = evaluator else {
         return Ok(Explanation::CannotTell(Unfollowed::SetUp));
     };
     let Some(alternatives) = together::alternatives(run, transactions) else {
@@ -266,7 +267,7 @@ impl<'c> Ending<'_, '_, 'c> {
 }
 
 /// What the vendor says, and where; or that it does not.
-pub(super) fn exception_sentence(exception: &Exception) -> String {
+pub(in crate::oracles) fn exception_sentence(exception: &Exception) -> String {
     let Exception { name, says, url, .. } = exception;
     match &exception.quote {
         Some(quote) => {
@@ -279,7 +280,8 @@ pub(super) fn exception_sentence(exception: &Exception) -> String {
 }
 
 impl simulate::LeftAlone {
-    fn sentence(&self, run: &Run) -> String {
+    /// What was left alone, and how it came to that.
+    pub fn sentence(&self, run: &Run) -> String {
         let sql = &run.case.steps[self.n - 1].statement.sql;
         if self.kind == Deviation::Uncommitted {
             let did = format!("step {} ({})", self.n, abridged(sql));

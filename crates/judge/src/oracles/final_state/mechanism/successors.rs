@@ -9,8 +9,8 @@ use anchorite_model::Value;
 use anchorite_model::sql::StatementKind;
 
 use super::simulate::made;
-use super::together::permutations;
 use crate::evidence::evaluator::{Contents, Evaluator};
+use crate::evidence::together::permutations;
 use crate::evidence::transactions::Performed;
 use crate::evidence::versions::{Row, State, Writer};
 

@@ -23,7 +23,7 @@ pub enum Unfollowed {
     )]
     UnseenVersions,
     /// There is no evaluator.
-    #[error("the set-up does more than to fill tables")]
+    #[error("the set-up does more than to fill tables with some rows")]
     SetUp,
     /// Several tables, joins, LIMIT.
     #[error("a write is too complex to be followed")]
@@ -67,6 +67,9 @@ pub enum Unfollowed {
     /// The access path, where only a scan is excused.
     #[error("whether an UPDATE that skipped a row scanned its table is not known")]
     Search,
+    /// What it would have done to a version that it may have met is an error.
+    #[error("a write fails on a version of a row that it may have met")]
+    FailsOnRow,
     /// The database does not tell what a statement does.
     #[error("a write cannot be tried on given rows")]
     Untried,

@@ -6,8 +6,8 @@
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Event, Outcome, Run};
 
-use crate::evidence::orders::Submissions;
-use crate::evidence::transactions::Transaction;
+use super::orders::Submissions;
+use super::transactions::Transaction;
 
 /// More orders than this are not followed.
 const MOST_ORDERS: usize = 24;
@@ -49,7 +49,8 @@ fn groups(run: &Run) -> Vec<Vec<usize>> {
     moments.chunk_by(same).filter(|group| group.len() > 1).map(<[usize]>::to_vec).collect()
 }
 
-pub(super) fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+/// All orders of some things.
+pub fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     let Some((first, rest)) = items.split_first() else { return vec![Vec::new()] };
     let shorter = permutations(rest);
     let insert = |order: &Vec<usize>, at: usize| {

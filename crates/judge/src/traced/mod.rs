@@ -1,0 +1,102 @@
+//! Which version of which row each statement saw, told by the rows themselves.
+//!
+//! Idea: the case is run a second time on tables with one more column, in which every write leaves its label
+//! ([`anchorite_sql::chained`]). So each row that a query returns says which version it is and which were before it;
+//! the versions of all rows follow, with their order and their writers, and what every statement read. Nothing about
+//! the mechanism of the level is assumed.
+//!
+//! * [`case`](mod@case): the case with chains. [`rows`]: the versions. [`looks`]: what each statement saw of them.
+//! * [`matching`]: whether a version matches a condition, decided on its values alone.
+//! * [`edges`]: the dependencies that follow; [`cycles`]: the anomalies that they form.
+//! * [`statements`]: the same between single statements, and the orders that fit.
+//!
+//! Source: Adya 1999; chapter 5 of the thesis on exact dependency graphs (unborn and dead versions, and "changes the
+//! matches" on the values of a row instead of queries inside the transactions). Blind spot: what a query inside another
+//! one reads, and which rows a join or a LIMIT left out, does not show; dependencies through these are only possible
+//! ones.
+
+pub mod case;
+pub mod cycles;
+pub mod edges;
+pub mod looks;
+pub mod matching;
+pub mod rows;
+#[cfg(test)]
+mod second_opinion;
+pub mod statements;
+
+use anchorite_model::{Run, RunError};
+
+use crate::evidence::Evidence;
+use crate::evidence::transactions::Transaction;
+use crate::laboratory::Laboratory;
+use case::ChainedCase;
+use edges::Dependencies;
+use looks::Look;
+use matching::Matches;
+use rows::Versions;
+
+/// What an instrumented run tells.
+pub struct Traced<'r> {
+    /// Its statements.
+    pub case: ChainedCase,
+    /// Its transactions.
+    pub transactions: &'r [Transaction<'r>],
+    /// Every version of every row.
+    pub versions: Versions,
+    /// What the statements of committed transactions saw.
+    pub looks: Vec<Look>,
+    /// Which versions match the conditions of the looks.
+    pub matches: Matches,
+    /// What depends on what.
+    pub dependencies: Dependencies,
+}
+
+/// Why a run tells nothing.
+#[derive(Debug)]
+pub enum Untold {
+    /// For this reason.
+    Reason(String),
+    /// A row shows a version that no statement can have written.
+    Unwritten(String),
+    /// A further run could not be made.
+    Failed(RunError),
+}
+
+impl From<String> for Untold {
+    fn from(reason: String) -> Self {
+        Self::Reason(reason)
+    }
+}
+
+impl From<&str> for Untold {
+    fn from(reason: &str) -> Self {
+        Self::Reason(reason.to_owned())
+    }
+}
+
+impl From<RunError> for Untold {
+    fn from(error: RunError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Reads the run of a chained case; `evidence` is about that run.
+pub fn traced<'t>(
+    case: ChainedCase,
+    evidence: &'t Evidence<'_>,
+    laboratory: &mut Laboratory<'_>,
+) -> Result<Traced<'t>, Untold> {
+    let run: &Run = evidence.run;
+    let transactions = evidence.transactions()?;
+    let initial = evidence.initial(laboratory)?;
+    let mut versions = rows::versions(run, &case, transactions, initial)?;
+    let mut evaluator = evidence.evaluator()?;
+    matching::complete(&mut versions, &case, transactions, &mut evaluator, laboratory)?;
+    let looks = looks::looks(&case, transactions, &versions)?;
+    let matches =
+        matching::matches(run, &looks, &versions, &case, transactions, &mut evaluator, laboratory)?;
+    let committed: Vec<bool> = transactions.iter().map(|one| one.committed).collect();
+    let dependencies = edges::dependencies(&versions, &looks, &matches, &committed);
+    Ok(Traced { case, transactions, versions, looks, matches, dependencies })
+}
