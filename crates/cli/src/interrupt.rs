@@ -5,7 +5,7 @@
 //! started), and at a second signal, everything is stopped and removed at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -16,6 +16,8 @@ use signal_hook::iterator::Signals;
 pub struct Interrupt {
     /// Set by the first signal; the stage checks it.
     pub flag: Arc<AtomicBool>,
+    /// The signal that came last; 0 if none has.
+    pub signal: Arc<AtomicI32>,
     attended: Arc<AtomicBool>,
 }
 
@@ -28,6 +30,7 @@ impl Interrupt {
             Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
         std::thread::spawn(move || {
             for signal in signals.forever() {
+                listener.signal.store(signal, Ordering::SeqCst);
                 let first = !listener.flag.swap(true, Ordering::SeqCst);
                 if !(first && listener.attended.load(Ordering::SeqCst)) {
                     anchorite_servers::stop_all();

@@ -1,5 +1,7 @@
 //! The `anchorite` command: reads the arguments, calls one function per subcommand, maps to exit codes.
 
+mod at_once;
+mod bugs;
 mod check;
 mod claims;
 mod clean;
@@ -24,8 +26,10 @@ mod selftest;
 mod selftest_text;
 mod server;
 mod server_output;
+mod shell;
 mod targets;
 mod versions;
+mod welcome;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,6 +66,8 @@ enum Command {
     Run(run::RunArgs),
     /// Show the classic anomaly table: what each level prevents, beside what the vendor claims
     Probe(probe::ProbeArgs),
+    /// The known-bug collection: list, show, test, matrix
+    Bugs(bugs::BugsArgs),
     /// Show what each level promises, with the vendor's pages
     Claims(claims::ClaimsArgs),
     /// Make a case as small as possible while it still shows the same finding
@@ -76,6 +82,8 @@ enum Command {
     Selftest(selftest::SelfTestArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
+    /// Type statements into several sessions, and see at once who waits for whom
+    Shell(shell::ShellArgs),
     /// Show and drop what earlier runs left on a server
     Clean(clean::CleanArgs),
     /// Judge recorded histories of transactions: levels, anomalies, and why
@@ -90,6 +98,9 @@ fn main() -> ExitCode {
     if let Err(error) = login::refuse_password_argument() {
         return output::report(&error.into());
     }
+    if let Some(exit) = welcome::greet() {
+        return exit;
+    }
     let matches = Cli::command().color(colour_of_help()).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     set_mode(OutputMode { quiet: cli.quiet, colour: cli.color });
@@ -101,6 +112,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
+        Command::Bugs(arguments) => bugs::run(&arguments),
         Command::Claims(arguments) => claims::run(&arguments),
         Command::Reduce(arguments) => reduce::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
@@ -108,6 +120,7 @@ fn main() -> ExitCode {
         Command::Hunt(arguments) => hunt::run(arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
+        Command::Shell(arguments) => shell::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Completions(arguments) => pages::completions(&arguments, Cli::command()),

@@ -35,7 +35,8 @@ impl FromStr for OracleChoice {
 /// target or their name.
 pub fn chosen(choices: &[OracleChoice], has_second_target: bool) -> Vec<&'static dyn Oracle> {
     let wanted = |oracle: &&'static dyn Oracle| {
-        (choices.is_empty() && (has_second_target || !oracle.is_optional()))
+        let is_default = !oracle.is_optional() || (has_second_target && !oracle.must_be_named());
+        (choices.is_empty() && is_default)
             || choices.contains(&OracleChoice::All)
             || choices.contains(&OracleChoice::One(*oracle))
     };
@@ -45,13 +46,19 @@ pub fn chosen(choices: &[OracleChoice], has_second_target: bool) -> Vec<&'static
 /// The help of `--oracle`: what is asked, and the names.
 pub fn help(question: &str) -> String {
     let names: Vec<&str> = oracles::ALL.iter().map(|oracle| oracle.name()).collect();
-    let optional = oracles::ALL.iter().filter(|oracle| oracle.is_optional());
-    let optional: Vec<&str> = optional.map(|oracle| oracle.name()).collect();
-    let but = match optional.as_slice() {
-        [] => String::new(),
-        names => format!(" but {}, unless --against is given", names.join(", ")),
+    let (named, optional): (Vec<_>, Vec<_>) = oracles::ALL
+        .iter()
+        .filter(|oracle| oracle.is_optional())
+        .partition(|oracle| oracle.must_be_named());
+    let list = |some: Vec<&&'static dyn Oracle>| {
+        some.iter().map(|oracle| oracle.name()).collect::<Vec<_>>().join(" and ")
     };
-    format!("{question}: {}, all or none; repeatable; default: all{but}", names.join(", "))
+    let but = format!(
+        "{}, which need --against or their name, and {}, which need their name",
+        list(optional),
+        list(named)
+    );
+    format!("{question}: {}, all or none; repeatable; default: all but {but}", names.join(", "))
 }
 
 /// The same with what each of them compares a run with.

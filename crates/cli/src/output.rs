@@ -73,6 +73,11 @@ pub fn tell(text: &str) {
     }
 }
 
+/// Whether remarks are not wanted.
+pub fn is_quiet() -> bool {
+    mode().quiet
+}
+
 /// Says what went wrong, in one message, and chooses the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let exit = exit::code_of(error);

@@ -215,7 +215,7 @@ fn levels_read_back(run: &Run) -> String {
 }
 
 /// A bar on standard error; none if that is not a terminal.
-fn progress(target: &TargetInfo, steps: usize) -> ProgressBar {
+pub fn progress(target: &TargetInfo, steps: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg}");
     let bar = ProgressBar::with_draw_target(Some(steps as u64), output::progress_target());
     let bar = bar.with_prefix(target.to_string());

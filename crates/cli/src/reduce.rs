@@ -9,11 +9,11 @@ use anchorite_claims::Claims;
 use anchorite_drivers::Target;
 use anchorite_drivers::endpoint::without_password;
 use anchorite_hunt::{Effort, Examiner, Investigation, Recorded, Suspicion, investigate};
-use anchorite_model::{Finding, Level, Origin, Pair, Signature};
+use anchorite_model::{Case, Finding, Level, Origin, Pair, Signature};
 use anchorite_report::hunt_summary::many;
 use anchorite_stage::{Arena, FreshTables, Limits, RunOptions};
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, Parser};
 
 use crate::exit::{BadInput, Exit};
 use crate::files::{Script, finding_at, read};
@@ -69,7 +69,7 @@ pub struct ReduceArgs {
 
 /// What to reduce.
 struct Subject {
-    case: anchorite_model::Case,
+    case: Case,
     level: Option<Level>,
     signature: Option<Signature>,
     origin: Origin,
@@ -89,7 +89,32 @@ pub fn run(arguments: &ReduceArgs) -> anyhow::Result<ExitCode> {
         ..RunOptions::default()
     };
     let targets = (open.target.as_ref(), second.as_ref());
-    interrupt.attend(|| reduce(arguments, &subject, targets, &options))
+    let exit = interrupt.attend(|| reduce(arguments, &subject, targets, &options))?;
+    Ok(exit.into())
+}
+
+/// Reduces a case that is in no file, with the defaults of the command, and prints what is left.
+pub fn reduce_case(
+    case: &Case,
+    (on, target): (&str, &dyn Target),
+    oracle: &[OracleChoice],
+    strict: bool,
+    options: &RunOptions,
+) -> anyhow::Result<Exit> {
+    let Reduction { reduce: mut arguments } =
+        Reduction::parse_from(["reduce", "typed", "--on", on]);
+    arguments.oracle = oracle.to_vec();
+    arguments.strict = strict;
+    let origin = Origin::File(case.name.clone());
+    let subject = Subject { case: case.clone(), level: None, signature: None, origin };
+    reduce(&arguments, &subject, (target, None), options)
+}
+
+/// The command by itself, for its defaults.
+#[derive(Parser)]
+struct Reduction {
+    #[command(flatten)]
+    reduce: ReduceArgs,
 }
 
 fn read_subject(path: &Path) -> anyhow::Result<Subject> {
@@ -124,7 +149,7 @@ fn reduce(
     subject: &Subject,
     (target, second): (&dyn Target, Option<&Second>),
     options: &RunOptions,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Exit> {
     let level = match arguments.level {
         Some(LevelChoice::All) => {
             return Err(BadInput("--level all: expected one level".to_owned()).into());
@@ -162,7 +187,7 @@ fn reduce(
 }
 
 /// Says what came of it, and writes it where it is wanted.
-fn conclude(outcome: Investigation, seconds: f64, out: Option<&Path>) -> anyhow::Result<ExitCode> {
+fn conclude(outcome: Investigation, seconds: f64, out: Option<&Path>) -> anyhow::Result<Exit> {
     match outcome {
         Investigation::Confirmed { finding, questions, complete } => {
             let rest = if complete { "" } else { ", stopped before the end" };
@@ -175,23 +200,23 @@ fn conclude(outcome: Investigation, seconds: f64, out: Option<&Path>) -> anyhow:
                     .with_context(|| format!("cannot write {}", file.display()))?,
             }
             let is_known = finding.known.is_some() && !finding.unreported;
-            Ok(if is_known { Exit::Fine } else { Exit::Violation }.into())
+            Ok(if is_known { Exit::Fine } else { Exit::Violation })
         }
         // Only a campaign has earlier findings.
-        Investigation::Again(_) => Ok(Exit::Violation.into()),
+        Investigation::Again(_) => Ok(Exit::Violation),
         Investigation::Flaky(confirmed) => {
             let (shown, runs) = (confirmed.shown, confirmed.runs);
             complain(&format!(
                 "flaky: it occurred in {shown} of {runs} runs, so it cannot be reduced"
             ));
-            Ok(Exit::NothingJudged.into())
+            Ok(Exit::NothingJudged)
         }
         Investigation::NotShownAgain { runs } => {
             complain(&format!(
                 "nothing to reduce: no violation in {}",
                 many(runs.into(), "run", "runs")
             ));
-            Ok(Exit::Fine.into())
+            Ok(Exit::Fine)
         }
     }
 }

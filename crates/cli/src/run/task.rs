@@ -1,16 +1,10 @@
 //! Running cases on targets, several at once if requested; the order of results does not depend on timing.
 //!
-//! Idea: a regression run is a list of jobs, each a case at a level. Each has its own schema, so they do not interfere.
-//! A case that cannot be set up on a target does not end a run of many cases: it is a failure among the results. Some
-//! things are shared by the whole server and not confined to a schema (names of advisory locks, CREATE INDEX
-//! CONCURRENTLY, which waits for everybody), so a case that uses them says `-- alone:` in its header, and runs after
-//! the others.
+//! Idea: a regression run is a list of jobs, each a case at a level, done by [`at_once`]. A case that cannot be set up
+//! on a target does not end a run of many cases: it is a failure among the results.
 //!
 //! With `--same-tables` the cases are a sequence: they run in the given order in one arena, one for each level and
 //! repetition.
-
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use anchorite_claims::Claims;
 use anchorite_drivers::Target;
@@ -21,6 +15,7 @@ use anchorite_report::{RunFailure, RunResult};
 use anchorite_stage::{Arena, FreshTables, RunOptions, Runner, StageError};
 
 use super::RunArgs;
+use crate::at_once::at_once;
 use crate::exit::BadInput;
 use crate::files::Script;
 use crate::interrupt::Interrupt;
@@ -170,37 +165,16 @@ impl RunTask<'_> {
         jobs: &[Job<'_>],
         keep_going: bool,
     ) -> Vec<Option<Outcome>> {
-        let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::default()).collect();
-        let (alone, together): (Vec<usize>, Vec<usize>) =
-            (0..jobs.len()).partition(|index| needs_to_be_alone(jobs[*index].case));
-        let is_over = AtomicBool::new(false);
-        for (indices, at_once) in [(together, self.arguments.jobs.get()), (alone, 1)] {
-            let next = AtomicUsize::new(0);
-            let worker = || {
-                while let Some(index) = indices.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if is_over.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let job = &jobs[*index];
-                    let options = RunOptions { level: job.level, ..self.options.clone() };
-                    let outcome = self.try_case(&mut FreshTables { target, options }, target, job);
-                    let ends = |error: &StageError| !(keep_going && is_of_the_case(error));
-                    if outcome.as_ref().is_err_and(ends) {
-                        is_over.store(true, Ordering::Relaxed);
-                    }
-                    let slot = &outcomes[*index];
-                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-                }
-            };
-            std::thread::scope(|scope| {
-                (1..at_once.min(indices.len())).for_each(|_| drop(scope.spawn(worker)));
-                worker();
-            });
-        }
-        let unlocked = |outcome: Mutex<Option<Outcome>>| {
-            outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let cases: Vec<&Case> = jobs.iter().map(|job| job.case).collect();
+        let work = |index: usize| {
+            let job = &jobs[index];
+            let options = RunOptions { level: job.level, ..self.options.clone() };
+            let outcome = self.try_case(&mut FreshTables { target, options }, target, job);
+            let ends = |error: &StageError| !(keep_going && is_of_the_case(error));
+            let is_last = outcome.as_ref().is_err_and(ends);
+            (outcome, is_last)
         };
-        outcomes.into_iter().map(unlocked).collect()
+        at_once(&cases, self.arguments.jobs, &work)
     }
 
     fn try_case(&self, here: &mut dyn Runner, target: &dyn Target, job: &Job<'_>) -> Outcome {
@@ -230,11 +204,6 @@ pub fn judged(examined: Examined, examiner: &Examiner<'_>) -> RunResult {
     let verdicts = verdicts.collect();
     let observed = observed(&run, examiner.claims);
     RunResult { verdicts, covers, causes, compared, observed, ..run.into() }
-}
-
-/// Whether a case must not run alongside others on the same server: its `-- alone:` line says why.
-fn needs_to_be_alone(case: &Case) -> bool {
-    case.header.other.iter().any(|(key, _)| key == "alone")
 }
 
 /// Whether an error concerns only the case, not the target.

@@ -1,0 +1,33 @@
+//! The collection that is built into the program.
+//!
+//! Source: the list that `build.rs` makes of the files in `cases/bugs` and `cases/papers`.
+
+use anchorite_model::Case;
+use anchorite_report::bugs::Bug;
+
+use crate::exit::BadInput;
+
+/// Names and texts, sorted by name.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/collection.rs"));
+
+/// Every bug, sorted by name.
+pub fn bugs() -> Result<Vec<Bug>, BadInput> {
+    BUILT_IN.iter().map(|(name, text)| bug(name, text)).collect()
+}
+
+fn bug(name: &str, text: &str) -> Result<Bug, BadInput> {
+    let case = Case::parse(name, text).map_err(|error| BadInput(error.to_string()))?;
+    Bug::read(case).map_err(|error| BadInput(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_of_the_collection_can_be_read() {
+        let bugs = bugs().expect("every header is readable");
+        assert!(bugs.len() >= 115, "{}", bugs.len());
+        assert!(bugs.is_sorted_by_key(|bug| bug.id().to_owned()));
+    }
+}
