@@ -109,6 +109,11 @@ impl Tally {
         self.committed_two += usize::from(committed > 1);
     }
 
+    /// The share of the cases of which at least one writing transaction committed.
+    pub fn committed_share(&self) -> f64 {
+        self.committed_one as f64 / self.cases as f64
+    }
+
     /// The share of statements that fail with an error that nobody wanted.
     pub fn other_share(&self) -> f64 {
         let others: usize = self.others.values().map(|(count, _)| count).sum();
