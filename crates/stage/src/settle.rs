@@ -58,8 +58,13 @@ impl Stage<'_> {
     /// closes a cycle, is the one that finds it.
     pub(crate) fn let_deadlock_checks_pass(&self) {
         let Some(watcher) = &self.watcher else { return };
+        let check = watcher.deadlock_check();
+        if check.is_zero() {
+            return;
+        }
         let youngest = self.pending().map(|pending| pending.since.elapsed()).min();
-        let remaining = watcher.deadlock_check().saturating_sub(youngest.unwrap_or(Duration::MAX));
+        let latest = check + self.options.limits.late_timer;
+        let remaining = latest.saturating_sub(youngest.unwrap_or(Duration::MAX));
         if !remaining.is_zero() {
             self.pause(remaining);
         }

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use anchorite_claims::Claims;
+use anchorite_model::sql::StatementKind;
 use anchorite_model::{Case, Covers, Expected, Judgement, Level, Run, RunError, Runner, Verdict};
 
 use super::sides::{Parting, parting};
@@ -72,17 +73,23 @@ impl Other {
     }
 
     /// Everything before the first difference was the same, and nothing had waited. Two targets may still order
-    /// transactions differently, each within its claims, where these speak of reads.
+    /// transactions differently, each within its claims, where these speak of reads: those of committed transactions,
+    /// and only if somebody else had written before.
     fn plainly(
         &self,
         found: &[Difference],
         evidence: &Evidence<'_>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged> {
-        let may_be_ordered = matches!(self.side, Side::Second)
-            && starts_with_a_read(found)
-            && claims_order_reads(evidence.run, &self.run);
-        if may_be_ordered {
+        let first = first_if_a_read(found).filter(|n| others_wrote_before(*n, evidence.run));
+        let is_ordered =
+            matches!(self.side, Side::Second) && claims_order_reads(evidence.run, &self.run);
+        if let Some(n) = first.filter(|_| is_ordered) {
+            if !is_committed(n, evidence) {
+                let reason = "what a transaction read that did not commit differs, and no order of \
+                              the transactions has to explain it";
+                return Ok(self.judgement(Verdict::Undecided { reason: reason.to_owned() }));
+            }
             let (here, there) = self.claimed(evidence, laboratory)?;
             let is_broken = |verdict: &Verdict| matches!(verdict, Verdict::Violation { .. });
             if !is_broken(&here) && !is_broken(&there) {
@@ -222,13 +229,27 @@ impl Runner for Elsewhere<'_, '_> {
     }
 }
 
-/// Whether the first statement that was answered differently only read.
-fn starts_with_a_read(found: &[Difference]) -> bool {
+/// The first statement that was answered differently, if it only read.
+fn first_if_a_read(found: &[Difference]) -> Option<usize> {
     let statements = found.iter().filter_map(|one| match one {
         Difference::Statement { n, .. } => Some((*n, one.is_of_reads())),
         _ => None,
     });
-    statements.min().is_some_and(|(_, is_of_reads)| is_of_reads)
+    statements.min().filter(|(_, is_of_reads)| *is_of_reads).map(|(n, _)| n)
+}
+
+/// Whether a session other than that of statement `n` had sent a write before it.
+fn others_wrote_before(n: usize, run: &Run) -> bool {
+    let steps = &run.case.steps;
+    let reader = steps[n - 1].session;
+    let wrote = |sql: &str| StatementKind::of(sql).writes();
+    steps[..n - 1].iter().any(|step| step.session != reader && wrote(&step.statement.sql))
+}
+
+/// Whether the transaction of statement `n` committed.
+fn is_committed(n: usize, evidence: &Evidence<'_>) -> bool {
+    let mut transactions = evidence.transactions().into_iter().flatten();
+    transactions.any(|one| one.committed && one.statements.iter().any(|statement| statement.n == n))
 }
 
 /// Whether both sides' claims name the orders of transactions that may explain what is read.
