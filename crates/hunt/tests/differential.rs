@@ -15,8 +15,8 @@ use anchorite_model::{Case, Level, Outcome, Pair, Rows, Run, RunError, Runner, V
 use anchorite_stage::{Arena, RunOptions};
 
 const SEED: u64 = 4;
-/// So many cases on SQLite, and on a server, where a run takes longer; then more until every fault was caught: few cases
-/// have no wait, no failure, and something that a fault could be planted in.
+/// So many cases on SQLite, and on a server, where a run takes longer; then more until every fault was caught: few
+/// cases have no wait, no failure, and something that a fault could be planted in.
 const CASES: [u64; 2] = [200, 60];
 const CASES_MAX: u64 = 1000;
 
