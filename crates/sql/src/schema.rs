@@ -1,12 +1,14 @@
 //! What CREATE statements say: tables, their columns, and which of them are keys.
 
+use std::collections::BTreeSet;
+
 use sqlparser::ast::{
     ColumnOption, CreateTable, DataType, Expr, ForeignKeyConstraint, FunctionArg, FunctionArgExpr,
     FunctionArguments, IndexColumn, ReferentialAction, Statement, TableConstraint, Value,
 };
 
 use crate::parsed_statement::ParsedStatement;
-use crate::syntax::{column_name, last_name};
+use crate::syntax::{column_name, columns_in, last_name};
 
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,9 +181,10 @@ const fn passes_on(action: ReferentialAction) -> bool {
     matches!(action, Cascade | SetNull | SetDefault)
 }
 
-/// The columns of an index, as far as they are columns or their prefixes (`a(2)`, which parses as a call).
+/// The columns of an index: whole ones, beginnings (`a(2)`, which parses as a call), and those that an expression
+/// depends on.
 pub fn names(columns: &[IndexColumn]) -> Vec<String> {
-    let name = |expr: &Expr| match expr {
+    let beginning = |expr: &Expr| match expr {
         Expr::Function(call) => match &call.args {
             FunctionArguments::List(list) if matches!(list.args.as_slice(), [one] if is_number(one)) => {
                 Some(last_name(&call.name))
@@ -190,7 +193,11 @@ pub fn names(columns: &[IndexColumn]) -> Vec<String> {
         },
         expr => column_name(expr),
     };
-    columns.iter().filter_map(|column| name(&column.column.expr)).collect()
+    let names = |column: &IndexColumn| {
+        let expr = &column.column.expr;
+        beginning(expr).map_or_else(|| columns_in(expr), |name| BTreeSet::from([name]))
+    };
+    columns.iter().flat_map(names).collect()
 }
 
 fn is_number(argument: &FunctionArg) -> bool {
