@@ -2,6 +2,7 @@
 //!
 //! Idea: no SQL is re-implemented; what was asked once is remembered.
 
+mod shapes;
 mod succession;
 mod unchecked;
 
@@ -74,6 +75,8 @@ pub fn returned(answer: &Answer) -> Vec<Vec<Value>> {
 pub struct Evaluator<'r> {
     run: &'r Run,
     ddl: Vec<Statement>,
+    /// What makes triggers and routines: filling tables would set them off, so they are made afterwards.
+    programs: Vec<String>,
     definitions: Vec<Definition>,
     schema: Vec<schema::Table>,
     generated: HashSet<(String, String)>,
@@ -130,10 +133,6 @@ impl<'r> Evaluator<'r> {
         let dialect = run.target.product.dialect();
         let read = |statement: &Statement| Definition::read(&statement.sql, dialect);
         let definitions: Vec<Definition> = ddl.iter().map(read).collect();
-        // Filling tables would set them off.
-        if definitions.iter().any(|definition| definition.programs) {
-            return Err("the set-up makes triggers or routines".to_owned());
-        }
         let created_at = |name: &String| {
             let is_of = |table: &String| table.eq_ignore_ascii_case(name);
             definitions.iter().position(|definition| definition.table.as_ref().is_some_and(is_of))
@@ -143,10 +142,19 @@ impl<'r> Evaluator<'r> {
         let generated = generated(&definitions);
         let parsed = ddl.iter().map(|statement| ParsedStatement::read(&statement.sql, dialect));
         let schema = schema::tables(&parsed.collect::<Vec<_>>());
-        Ok(Self { run, ddl, definitions, schema, generated, filling_order, known: HashMap::new() })
+        let (known, makes) = (HashMap::new(), |one: &(_, &Definition)| one.1.programs);
+        let (programs, ddl): (Vec<_>, Vec<_>) = ddl.into_iter().zip(&definitions).partition(makes);
+        let programs = programs.into_iter().map(|(statement, _)| statement.sql).collect();
+        let ddl = ddl.into_iter().map(|(statement, _)| statement).collect();
+        Ok(Self { run, ddl, programs, definitions, schema, generated, filling_order, known })
     }
 
-    /// Whether a foreign key changes rows by itself when a row of this table is changed.
+    /// Whether something acts by itself when rows change: a trigger, a rule.
+    pub fn has_programs(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
+    /// Whether a foreign key or a trigger changes rows by itself when a row of this table is changed.
     pub fn passes_on(&self, table: usize) -> bool {
         let name = &self.run.final_state[table].0;
         let is_referred = |definition: &&Definition| {
@@ -154,7 +162,7 @@ impl<'r> Evaluator<'r> {
             definition.references.is_empty() || names.any(|other| other.eq_ignore_ascii_case(name))
         };
         let acting = self.definitions.iter().filter(|definition| definition.acts);
-        acting.filter(is_referred).count() > 0
+        self.has_programs() || acting.filter(is_referred).count() > 0
     }
 
     /// Whether a constraint is checked when a transaction commits: by itself a statement may fail that did not.
@@ -301,6 +309,7 @@ impl<'r> Evaluator<'r> {
     /// The case that runs a statement on these contents.
     pub fn case_on(&self, session: SessionIndex, sql: &str, contents: &Contents) -> Case {
         let mut statements = self.filling(contents);
+        statements.extend(self.programs.iter().cloned());
         statements.push(sql.to_owned());
         self.case(session, statements)
     }

@@ -153,8 +153,17 @@ impl<'a> Evidence<'a> {
         found.as_ref().map(Vec::as_slice).map_err(Clone::clone)
     }
 
-    /// Who knows what a statement does to given rows.
+    /// Who knows what a statement does to given rows, one by one: nothing may act by itself.
     pub fn evaluator(&self) -> Result<RefMut<'_, Evaluator<'a>>, String> {
+        let evaluator = self.evaluator_of_tables()?;
+        match evaluator.has_programs() {
+            true => Err("the set-up makes triggers or routines".to_owned()),
+            false => Ok(evaluator),
+        }
+    }
+
+    /// Who knows what a statement does to whole tables.
+    pub fn evaluator_of_tables(&self) -> Result<RefMut<'_, Evaluator<'a>>, String> {
         let evaluator =
             self.evaluator.get_or_init(|| Evaluator::new(self.run).map(RefCell::new)).as_ref();
         evaluator.map(RefCell::borrow_mut).map_err(Clone::clone)

@@ -31,6 +31,7 @@ impl Evaluator<'_> {
     ) -> Result<(), RunError> {
         let Some(first) = succession.first() else { return Ok(()) };
         let mut statements = self.filling(initial);
+        statements.extend(self.programs.iter().cloned());
         let filling = statements.len();
         for one in succession {
             statements.push(one.sql.to_owned());

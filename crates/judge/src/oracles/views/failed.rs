@@ -36,7 +36,12 @@ impl<'r> Following<'_, 'r> {
             || (error.class == ErrorClass::Other && !only_reads));
         let is_known = reach.iter().all(|table| !course.unknown.contains(table));
         let traits = self.known.traits(write.sql);
-        if !is_own || !is_known || !traits.is_of_rows || !self.is_alone(place.writer, write) {
+        if self.known.meets_ddl
+            || !is_own
+            || !is_known
+            || !traits.is_of_rows
+            || !self.is_alone(place.writer, write)
+        {
             return unchanged(course);
         }
         let session = self.transactions[place.writer].session;

@@ -4,11 +4,11 @@
 //! already or not. What it does to a row is asked of the database, on a table with just that row. Each row of an INSERT
 //! may be there already or not.
 //!
-//! Blind spot: queries inside, several tables, what gives way to rows that are there.
+//! Blind spot: queries inside, several tables, what gives way to rows that are there, triggers.
 
 use anchorite_model::RunError;
 use anchorite_model::sql::StatementKind;
-use anchorite_sql::{WriteShape, write_shape};
+use anchorite_sql::WriteShape;
 
 use super::course::Following;
 use super::seen::{Course, HalfDone};
@@ -28,9 +28,13 @@ impl<'r> Following<'_, 'r> {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Option<HalfDone>, RunError> {
         let mut found = HalfDone::default();
-        for n in self.known.writes_under_way(read, tables) {
+        let under_way = self.known.writes_under_way(read, tables);
+        if self.known.has_programs && !under_way.is_empty() {
+            return Ok(None);
+        }
+        for n in under_way {
             let Some((writer, write)) = self.performed(n) else { return Ok(None) };
-            let shape = write_shape(write.sql, self.run.target.product.dialect());
+            let shape = evaluator.shape(write.sql);
             let session = self.transactions[writer].session;
             let is_simple_insert = |shape: &WriteShape| {
                 let yields = shape.yields_to_keys || shape.updates_on_conflict;

@@ -14,17 +14,16 @@ use anchorite_claims::{ReadView, SerialOrder};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{ErrorClass, Outcome, RunError, Value};
 use anchorite_sql::tokens::significant;
-use anchorite_sql::write_shape;
 
 use super::course::{Following, Place};
 use super::met::is_exclusive;
 use super::seen::{Course, Sight};
 use crate::evidence::evaluator::{Contents, Evaluator};
-use crate::evidence::transactions::{Performed, Transaction};
+use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{Row, Version, Writer};
 use crate::evidence::words::{abridged, tuple};
 use crate::laboratory::Laboratory;
-use crate::oracles::lock::patience::{keeps_locks, waits_for};
+use crate::oracles::lock::patience::waits_for;
 
 /// What a write has done to one row.
 struct Written<'s> {
@@ -47,6 +46,10 @@ impl<'r> Following<'_, 'r> {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Option<String>, RunError> {
         let Some(table) = self.locks_rows_of(place.writer, read) else { return Ok(None) };
+        // Which of several equal rows were skipped cannot be told.
+        if self.known.traits(read.sql).skips_locked && self.known.keys[table].is_empty() {
+            return Ok(None);
+        }
         let session = self.transactions[place.writer].session;
         let claim = self.claim(place.writer, self.kind_of_read(read));
         let fails = claim.is_some_and(|claim| claim.sees == ReadView::TransactionSnapshot);
@@ -77,7 +80,7 @@ impl<'r> Following<'_, 'r> {
                 }));
             }
         }
-        self.locked_twice(course, place, read, table, evaluator, laboratory)
+        self.locked_twice(course, place, read, (table, sight), evaluator, laboratory)
     }
 
     /// Why a read that locks rows for itself alone must have waited for another one that had done so.
@@ -86,7 +89,7 @@ impl<'r> Following<'_, 'r> {
         course: &Course,
         place: Place,
         read: &Performed<'r>,
-        table: usize,
+        (table, sight): (usize, &Sight),
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Option<String>, RunError> {
@@ -98,12 +101,17 @@ impl<'r> Following<'_, 'r> {
         for (other, locker) in self.lockers(place.writer, read) {
             let locks = |first: &&Performed<'r>| {
                 first.end < read.start
+                    && keeps_locks_of(locker, first, read.end)
                     && is_exclusive(first.sql, dialect)
                     && self.locks_rows_of(other, first) == Some(table)
             };
             for first in locker.statements.iter().filter(locks) {
                 for row in course.world.state.rows.iter().filter(|row| row.table == table) {
                     let Some(values) = row.visible(place.writer, read.end) else { continue };
+                    // One that skips what is locked does not see it.
+                    if !sight.contents.get(&table).is_some_and(|rows| rows.contains(values)) {
+                        continue;
+                    }
                     let is_same = row.visible(other, first.end) == Some(values);
                     if is_same
                         && row.own(other).is_none()
@@ -140,7 +148,10 @@ impl<'r> Following<'_, 'r> {
             }
         }
         for (other, locker) in self.lockers(place.writer, write) {
-            for first in locker.statements.iter().filter(|first| first.end < write.start) {
+            let is_before = |first: &&Performed<'r>| {
+                first.end < write.start && keeps_locks_of(locker, first, write.end)
+            };
+            for first in locker.statements.iter().filter(is_before) {
                 for one in &written {
                     let is_locked =
                         self.is_locked(one, (other, locker), first, evaluator, laboratory)?;
@@ -233,7 +244,7 @@ impl<'r> Following<'_, 'r> {
     ) -> Result<bool, RunError> {
         let is_change = matches!(write.kind, StatementKind::Update | StatementKind::Delete);
         let name = &self.run.final_state[table].0;
-        let shape = write_shape(write.sql, self.run.target.product.dialect());
+        let shape = evaluator.shape(write.sql);
         let is_simple = shape.is_some_and(|shape| {
             shape.table.eq_ignore_ascii_case(name)
                 && !shape.has_subquery
@@ -294,12 +305,11 @@ impl<'r> Following<'_, 'r> {
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Option<String>, RunError> {
-        let dialect = self.run.target.product.dialect();
+        // What is checked only at the COMMIT need not be waited for.
         let promises = self.documented(place.writer).claims.locking_reads.is_some();
-        let Some(shape) = write_shape(write.sql, dialect).filter(|it| promises && !it.has_subquery)
-        else {
-            return Ok(None);
-        };
+        let promises = promises && !self.known.defers;
+        let shape = evaluator.shape(write.sql).filter(|it| promises && !it.has_subquery);
+        let Some(shape) = shape else { return Ok(None) };
         let reach = self.known.reach(write.sql);
         let rows = after.world.state.rows.iter().filter(|row| reach.contains(&row.table));
         let is_insert = write.kind == StatementKind::Insert && !shape.yields_to_keys;
@@ -342,7 +352,7 @@ impl<'r> Following<'_, 'r> {
         holders.find(|other| self.holds_until_after(*other, moment) && self.waits(writer, *other))
     }
 
-    /// The transactions of others that keep the locks of their statements until after this one.
+    /// The transactions of others that take locks, and are open until after this statement.
     fn lockers(
         &self,
         writer: Writer,
@@ -351,7 +361,7 @@ impl<'r> Following<'_, 'r> {
         let end = statement.end;
         self.transactions.iter().enumerate().filter(move |(other, locker)| {
             *other != writer
-                && keeps_locks(locker)
+                && locker.begin.is_some_and(|begin| !is_optimistic(begin))
                 && locker.began < end
                 && self.holds_until_after(*other, end)
                 && self.waits(writer, *other)
@@ -371,6 +381,14 @@ impl<'r> Following<'_, 'r> {
         let name = &self.transactions[place.writer].name;
         format!("step {} of {name} ({}): {did}", statement.n, abridged(statement.sql))
     }
+}
+
+/// Whether a transaction keeps what one of its statements has locked until a moment: that was not taken back, and
+/// nothing has failed since then, which may have taken back a part of the transaction.
+fn keeps_locks_of(locker: &Transaction<'_>, first: &Performed<'_>, until: usize) -> bool {
+    let gives_up = |one: &Performed<'_>| one.ignored || one.reply.is_err();
+    let mut later = locker.statements.iter().filter(|one| one.n > first.n && one.start < until);
+    !first.undone && !gives_up(first) && !later.any(gives_up)
 }
 
 /// The rows that a write has changed or made.

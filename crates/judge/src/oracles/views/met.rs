@@ -89,7 +89,7 @@ impl<'r> Following<'_, 'r> {
             versions.filter_map(|version| version.values.as_ref()).map(alone).collect();
         evaluator.find_out(session, read.sql, &wanted, laboratory)?;
         let mut met = Choices::new();
-        for (at, row) in rows {
+        for &(at, row) in &rows {
             let mut returns = |values: Option<&Vec<Value>>| match values {
                 Some(values) => self.returns(session, read, table, values, evaluator, laboratory),
                 None => Ok(false),
@@ -97,7 +97,10 @@ impl<'r> Following<'_, 'r> {
             let now = row.visible(place.writer, read.end);
             let is_held = row.held_by_others(place.writer).next().is_some();
             if traits.skips_locked {
-                let choices = self.unless_locked(place.writer, read, (table, now), is_held);
+                let same =
+                    rows.iter().filter(|(_, row)| row.visible(place.writer, read.end) == now);
+                let holds = (is_held, same.count() > 1);
+                let choices = self.unless_locked(place.writer, read, (table, now), holds);
                 met.insert(at, choices);
                 continue;
             }
@@ -149,7 +152,12 @@ impl<'r> Following<'_, 'r> {
         values: &Vec<Value>,
     ) -> bool {
         let mut answers = read.reply.iter().flat_map(|answer| &answer.results);
-        if self.is_in_order(read, row.table) {
+        let is_in_order = self.is_in_order(read, row.table);
+        let is_told = is_in_order && !self.known.keys[row.table].is_empty();
+        if self.known.traits(read.sql).skips_locked && !is_told {
+            return false;
+        }
+        if is_in_order {
             return answers.any(|rows| rows.rows.contains(values));
         }
         let before = row.committed_at(read.start).and_then(|version| version.values.as_ref());
@@ -175,13 +183,13 @@ impl<'r> Following<'_, 'r> {
         writer: Writer,
         read: &Performed<'_>,
         (table, now): (usize, Option<&Vec<Value>>),
-        is_held: bool,
+        (is_held, is_like_others): (bool, bool),
     ) -> Vec<Option<Vec<Value>>> {
         let mut answers = read.reply.iter().flat_map(|answer| &answer.results);
         match now {
             None => vec![None],
             Some(_) if is_held => vec![None],
-            Some(values) if !self.is_in_order(read, table) => {
+            Some(values) if is_like_others || !self.is_in_order(read, table) => {
                 let may_be = self.may_be_locked(writer, read, table);
                 std::iter::once(Some(values.clone())).chain(may_be.then_some(None)).collect()
             }

@@ -18,25 +18,28 @@ mod half_done;
 mod limited;
 mod locks;
 mod met;
+mod missed;
 mod names;
 mod read;
 mod seen;
 mod sight;
 mod statement;
+mod tables;
 mod tell;
 mod unjudged;
 mod versions;
 mod write;
 
 use anchorite_claims::Claims;
-use anchorite_model::sql::StatementKind;
-use anchorite_model::{Covers, Judgement, Level, Run, TargetInfo, Verdict};
+use anchorite_model::{
+    Blocker, Covers, Event, Judgement, Level, Outcome, Run, TargetInfo, Verdict,
+};
 
 use super::{Needs, Oracle, Sees, Unjudged as NoJudgement};
 use crate::evidence::Evidence;
 use crate::evidence::serial::Serial;
 use crate::evidence::together;
-use crate::evidence::transactions::{Performed, Transaction};
+use crate::evidence::transactions::Transaction;
 use crate::evidence::versions::State;
 use crate::evidence::world::World;
 use crate::laboratory::Laboratory;
@@ -70,14 +73,14 @@ impl Oracle for Views {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, NoJudgement> {
         let transactions = evidence.transactions()?;
-        if transactions.iter().any(changes_tables) {
+        if tables::are_changed(evidence.run, transactions) {
             return Err(undecided(Unjudged::Ddl));
         }
         let transactions = ended(evidence.run, transactions);
         let Some(alternatives) = together::alternatives(evidence.run, &transactions) else {
             return Err(undecided(Unjudged::Together));
         };
-        let mut evaluator = evidence.evaluator()?;
+        let mut evaluator = evidence.evaluator_of_tables()?;
         let known = Known::of(evidence.run, &evaluator).map_err(undecided)?;
         let documented = evidence.writes_of_each()?;
         let initial = State::initial(evidence.initial(laboratory)?);
@@ -156,23 +159,35 @@ impl Oracle for Views {
     }
 }
 
-/// The transactions, with an end also for those that the case leaves open: they are rolled back when everything was
-/// sent, and what waits for them then goes on.
+/// The transactions, with an end also for those that the case leaves open: they are rolled back when nothing more can
+/// be sent, and what waits for them then goes on.
 fn ended<'r>(run: &'r Run, transactions: &[Transaction<'r>]) -> Vec<Transaction<'r>> {
-    let last = run.events.iter().filter_map(|event| event.sent).max().unwrap_or_default();
     let mut all = transactions.to_vec();
     for open in all.iter_mut().filter(|transaction| transaction.ended == usize::MAX) {
-        let own = open.statements.iter().map(|statement| statement.end).max();
-        open.ended = own.unwrap_or_default().max(last);
+        let own = open.statements.iter().map(|statement| statement.end).max().unwrap_or_default();
+        let freed = freed_by_the_end(run, open, own);
+        let sent = run.events.iter().filter_map(|event| event.sent);
+        let last = sent.filter(|sent| freed.is_none_or(|freed| *sent < freed)).max();
+        open.ended = own.max(last.unwrap_or_default());
     }
     all
 }
 
-fn undecided(reason: Unjudged) -> NoJudgement {
-    NoJudgement::Undecided(reason.to_string())
+/// When the first statement went on that had waited for nobody but an open transaction, which it outlived.
+fn freed_by_the_end(run: &Run, open: &Transaction<'_>, own: usize) -> Option<usize> {
+    let only_for_it = |event: &&Event| {
+        let own = [Blocker::Session(open.session)];
+        matches!(&event.outcome, Outcome::Blocked { by, .. } if *by == own)
+    };
+    let waits = run.events.iter().filter(only_for_it);
+    let answers = waits.filter_map(|wait| {
+        let answer = run.events.iter().find(|event| event.n == wait.n && event.is_answer())?;
+        answer.answered.filter(|answered| *answered > own)
+    });
+    // A ROLLBACK TO may set free what waits.
+    answers.min().filter(|_| !open.statements.iter().any(|statement| statement.undone))
 }
 
-fn changes_tables(transaction: &Transaction<'_>) -> bool {
-    let is_ddl = |statement: &Performed<'_>| statement.kind == StatementKind::Ddl;
-    transaction.statements.iter().any(is_ddl)
+fn undecided(reason: Unjudged) -> NoJudgement {
+    NoJudgement::Undecided(reason.to_string())
 }

@@ -9,6 +9,7 @@ use anchorite_sql::Definition;
 use anchorite_sql::side_effects::{changes_only_rows, made_by};
 use anchorite_sql::tokens::{name, significant};
 
+use super::tables::meet_ddl;
 use super::unjudged::Unjudged;
 use crate::evidence::evaluator::Evaluator;
 use crate::evidence::transactions::Performed;
@@ -75,6 +76,10 @@ pub struct Known<'r> {
     is_linked: bool,
     /// Whether there are constraints that may be checked only at the end of a transaction.
     pub defers: bool,
+    /// Whether triggers or routines act by themselves.
+    pub has_programs: bool,
+    /// Whether indexes may come and go beside the transactions.
+    pub meets_ddl: bool,
     /// The views of the set-up, each with the words that define it.
     views: Vec<(String, Vec<String>)>,
     waits: Vec<Wait>,
@@ -87,7 +92,8 @@ impl<'r> Known<'r> {
         let dialect = run.target.product.dialect();
         let mut ddl =
             run.case.setup.iter().filter(|one| StatementKind::of(&one.sql) == StatementKind::Ddl);
-        let is_lasting = |sql: &str| made_by(sql, dialect).is_none();
+        let is_lasting =
+            |sql: &str| made_by(sql, dialect).is_none() && !Definition::read(sql, dialect).programs;
         if ddl.clone().any(|one| is_lasting(&one.sql)) {
             return Err(Unjudged::SetUp);
         }
@@ -102,8 +108,10 @@ impl<'r> Known<'r> {
         };
         let defers = run.case.setup.iter().any(may_defer);
         let keys = (0..run.final_state.len()).map(|table| evaluator.primary_key(table)).collect();
+        let meets_ddl = meet_ddl(run);
         let has_one_index = |table: usize| {
-            evaluator.indexes(table).is_empty()
+            !meets_ddl
+                && evaluator.indexes(table).is_empty()
                 && evaluator.unique_keys(table) == vec![evaluator.primary_key(table)]
         };
         let mut known = Self {
@@ -114,6 +122,8 @@ impl<'r> Known<'r> {
             has_one_index: (0..run.final_state.len()).map(has_one_index).collect(),
             is_linked,
             defers,
+            has_programs: evaluator.has_programs(),
+            meets_ddl,
             views: views(run),
             waits: Vec::new(),
             traits: RefCell::default(),

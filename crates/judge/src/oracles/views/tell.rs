@@ -58,6 +58,9 @@ impl<'r> Following<'_, 'r> {
         let mut judgement = Judgement::new(oracle, Verdict::broken(name, because));
         judgement.expected = expected.into_iter().collect();
         judgement.causes = self.cause(name, writer, statement).into_iter().collect();
+        if let (MISSED, Some(view), [cause]) = (name, &view, judgement.causes.as_mut_slice()) {
+            cause.meanwhile = self.meanwhile(failure, (writer, statement), view, evaluator);
+        }
         judgement.seen = view.map(|view| Box::new(self.seen(failure, writer, statement, &view)));
         Ok(judgement)
     }

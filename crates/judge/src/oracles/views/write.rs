@@ -7,7 +7,6 @@
 use anchorite_claims::{Deviation, DocumentedWrites, SerialOrder, WriteView, WriteWord};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Outcome, RunError};
-use anchorite_sql::write_shape;
 
 use super::course::{Failure, Following, Next, Place};
 use super::names::WRONG_WRITE;
@@ -48,6 +47,8 @@ impl<'r> Following<'_, 'r> {
         for course in self.with_snapshot(&course, place, write) {
             let next = match self.only_view(&course, place, write, &reach) {
                 Some(view) => self.whole(course, &view, place, write, evaluator, laboratory)?,
+                None if self.known.has_programs => Next::Unjudged(Unjudged::SetUp),
+                None if self.known.meets_ddl => Next::Unjudged(Unjudged::Ddl),
                 None => self.row_by_row(course, place, write, evaluator, laboratory)?,
             };
             match next {
@@ -183,7 +184,7 @@ impl<'r> Following<'_, 'r> {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Vec<Change>, RunError> {
         let counted = write.reply.ok().and_then(|answer| answer.affected).unwrap_or(0);
-        let shape = write_shape(write.sql, self.run.target.product.dialect());
+        let shape = evaluator.shape(write.sql);
         let shape = shape.filter(|shape| {
             write.kind == StatementKind::Update && !shape.has_subquery && !shape.names_table_again
         });

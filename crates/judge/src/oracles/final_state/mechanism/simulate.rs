@@ -12,7 +12,6 @@ use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{State, Version, Writer};
 use crate::evidence::words::{abridged, spelled};
 use crate::laboratory::Laboratory;
-use anchorite_sql::write_shape;
 
 /// The most courses that are followed.
 const MOST_COURSES: usize = 64;
@@ -151,7 +150,7 @@ impl<'a, 'r> Simulation<'a, 'r> {
         laboratory: &mut Laboratory<'_>,
     ) -> Outer<Branches> {
         let is_change = matches!(statement.kind, StatementKind::Update | StatementKind::Delete);
-        match write_shape(statement.sql, self.dialect) {
+        match evaluator.shape(statement.sql) {
             Some(shape) if is_change => {
                 self.change(state, writer, statement, &shape, evaluator, laboratory)
             }
