@@ -20,6 +20,8 @@ pub enum Source {
     Container,
     /// A program that the user named.
     Binary,
+    /// Built by a recipe file of the user's.
+    Recipe,
 }
 
 impl Source {
@@ -32,14 +34,22 @@ impl Source {
             Self::Go => "go",
             Self::Container => "container",
             Self::Binary => "binary",
+            Self::Recipe => "recipe",
         }
     }
 
     /// The source with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        [Self::Path, Self::Debian, Self::Npm, Self::Go, Self::Container, Self::Binary]
-            .into_iter()
-            .find(|source| source.name() == name)
+        const ALL: [Source; 7] = [
+            Source::Path,
+            Source::Debian,
+            Source::Npm,
+            Source::Go,
+            Source::Container,
+            Source::Binary,
+            Source::Recipe,
+        ];
+        ALL.into_iter().find(|source| source.name() == name)
     }
 }
 

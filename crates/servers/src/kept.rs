@@ -18,7 +18,7 @@ use crate::install::Runs;
 use crate::options::Options;
 use crate::process::Process;
 use crate::running::{self, RunningServer};
-use crate::{Error, Request, family, folder};
+use crate::{Error, Request, family, folder, life};
 
 /// A kept server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +118,14 @@ impl Kept {
             || name == self.port.to_string()
     }
 
+    /// What the server has printed or written into its log so far.
+    pub fn log(&self) -> String {
+        match self.container() {
+            Some(container) => container.log(),
+            None => life::log(&self.folder),
+        }
+    }
+
     fn end(&self, state: &Path) -> Result<(), Error> {
         if let Some(container) = self.container() {
             container.remove();
@@ -167,6 +175,24 @@ fn kept_in(state: &Path) -> Result<Vec<Kept>, Error> {
     Ok(running)
 }
 
+/// The kept server of this name (or port, target, product).
+pub fn kept_server(name: &str) -> Result<Kept, Error> {
+    let mut running = kept_servers()?;
+    match running.iter().position(|server| server.is_called(name)) {
+        Some(at) => Ok(running.swap_remove(at)),
+        None => Err(not_kept(name, &running)),
+    }
+}
+
+fn not_kept(name: &str, running: &[Kept]) -> Error {
+    let known: Vec<&str> = running.iter().map(|server| server.name.as_str()).collect();
+    let known = match known.as_slice() {
+        [] => "there are none".to_owned(),
+        known => format!("there are: {}", known.join(", ")),
+    };
+    Error::NotKept { name: name.to_owned(), known }
+}
+
 /// Stops the kept servers of these names (or ports, targets, products); all of them if `names` is `None`.
 /// Nothing is stopped if one of the names is unknown.
 pub fn stop_kept(names: Option<&[String]>) -> Result<Vec<Kept>, Error> {
@@ -178,12 +204,7 @@ fn stop_in(state: &Path, names: Option<&[String]>) -> Result<Vec<Kept>, Error> {
     if let Some(unknown) =
         names.and_then(|names| names.iter().find(|name| !running.iter().any(|s| s.is_called(name))))
     {
-        let known: Vec<&str> = running.iter().map(|server| server.name.as_str()).collect();
-        let known = match known.as_slice() {
-            [] => "there are none".to_owned(),
-            known => format!("there are: {}", known.join(", ")),
-        };
-        return Err(Error::NotKept { name: unknown.clone(), known });
+        return Err(not_kept(unknown, &running));
     }
     let meant = |server: &Kept| names.is_none_or(|names| names.iter().any(|n| server.is_called(n)));
     let stopped: Vec<Kept> = running.into_iter().filter(meant).collect();

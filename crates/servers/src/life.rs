@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::container::Container;
@@ -69,6 +69,25 @@ impl Life {
         }
         format!("from its log:\n  {}", excerpt(&lines).join("\n  "))
     }
+}
+
+/// The whole log of a server: what it printed; if it printed nothing, the logs that it wrote itself.
+pub(crate) fn log(folder: &Path) -> String {
+    let read = |path: &Path| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let printed = read(&folder.join(LOG));
+    if !printed.trim().is_empty() {
+        return printed;
+    }
+    let entries = std::fs::read_dir(folder.join("run")).into_iter().flatten().flatten();
+    let mut own: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "log"))
+        .collect();
+    own.sort();
+    own.iter().map(|path| read(path)).collect()
 }
 
 /// The last lines, and before them those earlier ones that sound like the reason, and the first one: some

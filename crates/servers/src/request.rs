@@ -1,4 +1,5 @@
-//! What the user asks for: `mariadb`, `mariadb@10.11`, `tidb@v8.5.0`, perhaps with a binary of their own.
+//! What the user asks for: `mariadb`, `mariadb@10.11`, `tidb@v8.5.0`, perhaps with a binary of their own, or a recipe file
+//! (`recipe:server.toml`).
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +8,11 @@ use std::str::FromStr;
 use anchorite_model::Product;
 use anchorite_model::product::listed;
 
+use crate::recipe::RecipeFile;
 use crate::{Error, catalog};
+
+/// What stands before the name of a recipe file.
+const RECIPE: &str = "recipe:";
 
 /// A request for a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +23,23 @@ pub struct Request {
     pub version: Option<String>,
     /// The server program to use instead of looking for one.
     pub binary: Option<PathBuf>,
+    /// The recipe file by which the server is built.
+    pub recipe: Option<PathBuf>,
 }
 
 impl Request {
     /// A request for any version of a product.
     pub fn any(product: Product) -> Self {
-        Self { product, version: None, binary: None }
+        Self { product, version: None, binary: None, recipe: None }
+    }
+
+    /// A request for what a recipe file builds.
+    fn by_recipe(file: PathBuf) -> Result<Self, Error> {
+        let recipe = RecipeFile::read(&file)?;
+        let unknown =
+            |reason| Error::Given { named_by: "the recipe", program: file.clone(), reason };
+        let product = recipe.product().map_err(unknown)?;
+        Ok(Self { version: recipe.version.clone(), recipe: Some(file), ..Self::any(product) })
     }
 
     /// The version that is looked for: where none is asked for, some products mean one certain version,
@@ -47,6 +63,9 @@ impl FromStr for Request {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(file) = text.trim().strip_prefix(RECIPE) {
+            return Self::by_recipe(PathBuf::from(file));
+        }
         let bad = |reason: String| Error::Request { request: text.to_owned(), reason };
         let (name, version) = name_and_version(text);
         let name = name.as_str();
@@ -69,7 +88,7 @@ impl FromStr for Request {
             let example = catalog::example(product);
             return Err(bad(format!("expected a version after the @, for instance {example}")));
         }
-        Ok(Self { product, version: version.map(str::to_owned), binary: None })
+        Ok(Self { product, version: version.map(str::to_owned), ..Self::any(product) })
     }
 }
 

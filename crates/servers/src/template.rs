@@ -21,7 +21,7 @@ const GENERATION: u32 = 1;
 pub(crate) fn key(installation: &Installation) -> Option<String> {
     let Installation { product, version, source, .. } = installation;
     match source {
-        Source::Binary | Source::Container => None,
+        Source::Binary | Source::Container | Source::Recipe => None,
         _ => {
             let product = product.file_name();
             Some(format!("template-{product}-{version}-{source}-{GENERATION}"))

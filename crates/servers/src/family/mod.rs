@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use anchorite_model::Product;
 use rustix::process::Signal;
 
-use crate::catalog;
 use crate::user::{OtherUser, instead_of_root};
+use crate::{Error, catalog};
 
 /// A server that is about to be started: which program, which version, where its files are.
 #[derive(Debug, Clone, Copy)]
@@ -132,6 +132,18 @@ pub(crate) fn settings(product: Product, version: &str) -> Vec<String> {
     };
     settings.extend(server.arguments.iter().cloned());
     settings
+}
+
+/// The arguments that give a setting of this product's server a value.
+pub fn set(product: Product, name: &str, value: &str) -> Result<Vec<String>, Error> {
+    match catalog::server(product).start.as_str() {
+        "mariadb" | "mysql" => Ok(vec![format!("--{}={value}", name.replace('_', "-"))]),
+        "postgres" => Ok(vec!["-c".to_owned(), format!("{name}={value}")]),
+        _ => Err(Error::Request {
+            request: format!("{name}={value}"),
+            reason: format!("{product} has no settings on its command line; it may have an option"),
+        }),
+    }
 }
 
 /// The user that the server runs as, if it cannot be ourselves.

@@ -26,12 +26,31 @@ impl<'a> Apt<'a> {
         suite: &'a str,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
+        Self::with_lists(folder, &archive.stanza(suite), suite, progress)
+    }
+
+    /// The same for source packages.
+    pub(crate) fn open_sources(
+        folder: &'a OwnedFolder,
+        archive: &Archive,
+        suite: &'a str,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        Self::with_lists(folder, &archive.source_stanza(suite), suite, progress)
+    }
+
+    fn with_lists(
+        folder: &'a OwnedFolder,
+        stanza: &str,
+        suite: &'a str,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
         let root = folder.path().join(format!("apt-{suite}"));
         for part in ["state/lists/partial", "cache/archives/partial"] {
             let part = root.join(part);
             fs::create_dir_all(&part).map_err(Error::io("create", &part))?;
         }
-        for (name, text) in [("state/status", ""), ("suite.sources", &archive.stanza(suite))] {
+        for (name, text) in [("state/status", ""), ("suite.sources", stanza)] {
             let file = root.join(name);
             fs::write(&file, text).map_err(Error::io("write", &file))?;
         }
@@ -72,6 +91,19 @@ impl<'a> Apt<'a> {
         Ok(())
     }
 
+    /// Downloads a source package; the file that describes it.
+    pub(crate) fn source(&self, package: &str, progress: &dyn Progress) -> Result<PathBuf, Error> {
+        progress.step(&format!("downloading the source of {package} from {}", self.suite));
+        self.run(&["source", "--download-only", package], progress)?;
+        let found = fs::read_dir(&self.root).map_err(Error::io("read", &self.root))?;
+        let mut found = found.flatten().map(|entry| entry.path());
+        let description = found.find(|path| path.extension().is_some_and(|kind| kind == "dsc"));
+        description.ok_or_else(|| Error::Tool {
+            what: format!("downloading the source of {package}"),
+            reason: "no .dsc file arrived".to_owned(),
+        })
+    }
+
     fn run(&self, args: &[&str], progress: &dyn Progress) -> Result<(), Error> {
         let mut command = Command::new("apt-get");
         let in_root = |part: &str| self.root.join(part).display().to_string();
@@ -96,6 +128,8 @@ impl<'a> Apt<'a> {
         for (name, value) in options {
             command.arg("-o").arg(format!("{name}={value}"));
         }
+        // Source packages go into the current folder.
+        command.current_dir(&self.root);
         command.args(args).env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
         tool::feed(&mut command, None)?;
         let what = format!("apt-get {} ({})", args.join(" "), self.suite);

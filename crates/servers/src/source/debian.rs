@@ -66,6 +66,15 @@ fn archives(folder: &Path) -> Vec<Archive> {
     archives
 }
 
+/// The archive that the machine's own packages come from.
+pub(crate) fn archive() -> Result<Archive, Error> {
+    let own = own_suite().unwrap_or_default();
+    distribution(&archives(Path::new("/etc/apt")), &own).cloned().ok_or_else(|| Error::Tool {
+        what: "looking for Debian's archive".to_owned(),
+        reason: "apt's configuration names none".to_owned(),
+    })
+}
+
 /// Fetches a package with its libraries and makes its programs use them.
 pub(crate) fn make(
     workshop: &Workshop<'_>,
@@ -74,11 +83,7 @@ pub(crate) fn make(
     progress: &dyn Progress,
 ) -> Result<Made, Error> {
     let own = own_suite().unwrap_or_default();
-    let archives = archives(Path::new("/etc/apt"));
-    let archive = distribution(&archives, &own).ok_or_else(|| Error::Tool {
-        what: format!("looking for an archive that has {suite}"),
-        reason: "apt's configuration names none".to_owned(),
-    })?;
+    let archive = &archive()?;
     let root = workshop.entry.join(TREE);
     fs::create_dir(&root).map_err(Error::io("create", &root))?;
     Apt::open(workshop.folder, archive, suite, progress)?.unpack(packages, &root, progress)?;

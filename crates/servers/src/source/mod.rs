@@ -1,6 +1,6 @@
 //! Where servers come from: one file per source.
 //!
-//! Order: a program that the user named; a program on PATH of the version that was asked for; what is in the cache;
+//! Order: a recipe file or a program that the user named; a program on PATH of the version that was asked for; what is in the cache;
 //! then the recipes of the catalog that can work on this machine; then a container. Whatever arrives is asked for its
 //! version: a source never passes off another version as the requested one.
 
@@ -12,6 +12,7 @@ mod go;
 mod npm;
 mod patch;
 pub(crate) mod path;
+mod recipe;
 mod sources_list;
 
 use std::ffi::OsStr;
@@ -27,6 +28,9 @@ use crate::{Error, Progress, Request, family, tool, version_output};
 
 /// Finds, fetches or builds the server that was asked for.
 pub fn obtain(request: &Request, progress: &dyn Progress) -> Result<Installation, Error> {
+    if let Some(file) = &request.recipe {
+        return recipe::obtain(request, file, progress);
+    }
     if let Some(given) = given::find(request)? {
         return Ok(given);
     }

@@ -19,10 +19,19 @@ pub(crate) struct Archive {
 impl Archive {
     /// The same archive's other suite, in deb822 form.
     pub(crate) fn stanza(&self, suite: &str) -> String {
+        self.stanza_of("deb", suite)
+    }
+
+    /// The same for source packages.
+    pub(crate) fn source_stanza(&self, suite: &str) -> String {
+        self.stanza_of("deb-src", suite)
+    }
+
+    fn stanza_of(&self, kind: &str, suite: &str) -> String {
         let Self { uri, signed_by, .. } = self;
         let signed_by = signed_by.as_ref().map(|key| format!("Signed-By: {key}\n"));
         let signed_by = signed_by.unwrap_or_default();
-        format!("Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main\n{signed_by}")
+        format!("Types: {kind}\nURIs: {uri}\nSuites: {suite}\nComponents: main\n{signed_by}")
     }
 }
 
