@@ -26,6 +26,7 @@ mod selftest;
 mod selftest_text;
 mod server;
 mod server_output;
+mod server_start;
 mod shell;
 mod targets;
 mod versions;

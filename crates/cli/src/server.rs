@@ -1,9 +1,8 @@
-//! `anchorite server start|list|stop|versions`: the test bed.
+//! `anchorite server start|list|log|stop|versions`: the test bed.
 //!
 //! A server that is started without `--keep` runs until Ctrl-C (or SIGTERM, or SIGHUP); the end of standard input does
 //! not stop it. Progress goes to standard error, the result to standard output.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,10 +10,8 @@ use std::time::Duration;
 use anchorite_drivers::cockroach::hurry_waiters;
 use anchorite_drivers::endpoint::Endpoint as Address;
 use anchorite_drivers::open;
-use anchorite_model::Product;
 use anchorite_servers::{
-    Endpoint, Error, Kept, Options, Progress, Request, RunningServer, handshake, keep,
-    kept_servers, start, stop_all, stop_kept,
+    Endpoint, Error, Kept, Progress, handshake, kept_server, kept_servers, stop_all, stop_kept,
 };
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -25,10 +22,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::exit::{Exit, told};
 use crate::output::{complain, is_coloured, print, progress_target, tell};
 use crate::server_output::{Format, print_json, running, table};
+use crate::server_start::{self, StartArgs};
 use crate::versions;
-
-/// How long one wait for a server to end lasts before the next begins.
-const WAIT_SLICE: Duration = Duration::from_secs(3600);
 
 /// Arguments of `anchorite server`.
 #[derive(Debug, Args)]
@@ -42,7 +37,12 @@ pub struct ServerArgs {
 #[derive(Debug, Subcommand)]
 enum ServerCommand {
     /// Start a private throw-away server on a free loopback port
-    #[command(after_help = "Example: anchorite server start postgres@15")]
+    #[command(after_help = "\
+Examples:
+  anchorite server start postgres@15
+  anchorite server start mariadb@10.11 mariadb@11.8 --keep
+  anchorite server start mysql@9.7 --set innodb_print_all_deadlocks=ON
+  anchorite server start recipe:server.toml")]
     Start(StartArgs),
     /// List the running servers that were started with --keep
     #[command(after_help = "Example: anchorite server list --format json")]
@@ -50,26 +50,21 @@ enum ServerCommand {
     /// Stop servers that were started with --keep and remove their folders
     #[command(after_help = "Example: anchorite server stop --all")]
     Stop(StopArgs),
+    /// Print the log of a server that was started with --keep
+    #[command(after_help = "Example: anchorite server log mariadb@10.11 --lines 20")]
+    Log(LogArgs),
     /// List the servers that are available on this machine, and which need no download
     #[command(after_help = "Example: anchorite server versions")]
     Versions(FormatArgs),
 }
 
 #[derive(Debug, Args)]
-struct StartArgs {
-    /// The server: mariadb, mysql, postgres, tidb or cockroach, with an optional version (postgres@15)
-    target: String,
-    /// Leave it running after this command; `anchorite server stop` stops it
-    #[arg(long)]
-    keep: bool,
-    /// Use this server program instead of looking for one
-    #[arg(long, value_name = "PATH")]
-    binary: Option<PathBuf>,
-    /// An extra argument for the server program, after ours; repeatable
-    #[arg(long = "arg", value_name = "X", allow_hyphen_values = true)]
-    extra: Vec<String>,
-    #[command(flatten)]
-    format: FormatArgs,
+struct LogArgs {
+    /// Name, port or target of the server, as `list` shows it
+    name: String,
+    /// Only this many lines at the end
+    #[arg(long, value_name = "N")]
+    lines: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -83,18 +78,19 @@ struct StopArgs {
 }
 
 #[derive(Debug, Clone, Copy, Args)]
-struct FormatArgs {
+pub struct FormatArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    pub format: Format,
 }
 
 /// Runs the command.
 pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
     let result = match args.command {
-        ServerCommand::Start(args) => run_start(&args),
+        ServerCommand::Start(args) => server_start::run(&args),
         ServerCommand::List(args) => run_list(args.format),
         ServerCommand::Stop(args) => run_stop(&args),
+        ServerCommand::Log(args) => run_log(&args),
         ServerCommand::Versions(args) => versions::run(args.format),
     };
     result.or_else(|error| match error.downcast_ref::<Error>() {
@@ -140,51 +136,6 @@ pub fn ready(endpoint: &Endpoint) -> Result<String, String> {
     Ok(target.info().version.clone())
 }
 
-fn run_start(args: &StartArgs) -> anyhow::Result<ExitCode> {
-    let mut request: Request = args.target.parse()?;
-    request.binary.clone_from(&args.binary);
-    stop_servers_on_signals()?;
-    let progress = Spinner::new();
-    let options = Options { extra_args: args.extra.clone(), ready: &ready, progress: &progress };
-    if args.keep {
-        let kept = keep(&request, &options)?;
-        progress.finish();
-        match args.format.format {
-            Format::Json => print_json(vec![of_kept(&kept)]),
-            Format::Text => print(&format!(
-                "{} {} is running.\n{}stop:    anchorite server stop {}\n",
-                kept.target,
-                kept.version,
-                how_to_connect(request.product, &kept.url, kept.port, &kept.folder),
-                kept.name
-            )),
-        }
-        return Ok(Exit::Fine.into());
-    }
-    let server = start(&request, &options)?;
-    progress.finish();
-    match args.format.format {
-        Format::Json => print_json(vec![of_running(&request, &server)]),
-        Format::Text => print(&format!(
-            "{request} {} is running.\n{}Ctrl-C stops it and removes the folder.\n",
-            server.version,
-            how_to_connect(request.product, &server.url(), server.endpoint.port, server.folder()),
-        )),
-    }
-    while !server.ended_within(WAIT_SLICE) {}
-    let log = server.log_tail();
-    if server.was_stopped() {
-        return Ok(Exit::Fine.into());
-    }
-    let server = request.to_string();
-    Err(Error::Start { server, reason: "it exited by itself".to_owned(), log }.into())
-}
-
-fn how_to_connect(product: Product, url: &str, port: u16, folder: &Path) -> String {
-    let client = product.descriptor().connection.client.replace("{port}", &port.to_string());
-    format!("target:  {url}\nclient:  {client}\nfolder:  {}\n", folder.display())
-}
-
 fn run_list(format: Format) -> anyhow::Result<ExitCode> {
     let kept = kept_servers()?;
     match format {
@@ -210,18 +161,19 @@ fn run_stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     Ok(Exit::Fine.into())
 }
 
-fn of_kept(kept: &Kept) -> Value {
+fn run_log(args: &LogArgs) -> anyhow::Result<ExitCode> {
+    let log = kept_server(&args.name)?.log();
+    let lines: Vec<&str> = log.lines().collect();
+    let from = args.lines.map_or(0, |count| lines.len().saturating_sub(count));
+    print(&lines[from..].iter().map(|line| format!("{line}\n")).collect::<String>());
+    Ok(Exit::Fine.into())
+}
+
+/// The JSON form of a kept server.
+pub fn of_kept(kept: &Kept) -> Value {
     json!({
         "target": kept.target, "version": kept.version, "source": kept.source, "cached": true,
         "running": running(kept),
-    })
-}
-
-fn of_running(request: &Request, server: &RunningServer) -> Value {
-    json!({
-        "target": request.to_string(), "version": server.installation.version,
-        "source": server.installation.source.name(), "cached": true,
-        "running": {"url": server.url(), "pid": server.pid, "folder": server.folder()},
     })
 }
 
@@ -297,12 +249,24 @@ mod tests {
             "list",
             "list --format json",
             "stop --all",
+            "start mariadb@10.5 mariadb@10.11 --keep",
+            "start mysql --set innodb_print_all_deadlocks=ON",
+            "start recipe:server.toml",
             "stop mariadb-4001 4002",
+            "log 4001 --lines 20",
             "versions --format json",
         ] {
             assert!(parses(words), "{words}");
         }
-        for words in ["", "start", "stop", "stop --all mariadb", "versions --format xml"] {
+        for words in [
+            "",
+            "start",
+            "log",
+            "stop",
+            "stop --all mariadb",
+            "start mysql --set nothing",
+            "versions --format xml",
+        ] {
             assert!(!parses(words), "{words}");
         }
     }
