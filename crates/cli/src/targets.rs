@@ -26,14 +26,18 @@ pub struct OpenTarget {
 impl OpenTarget {
     /// Opens what `--on` names: an embedded engine, a running server, or a private one.
     pub fn open(text: &str, login: &Login) -> anyhow::Result<Self> {
+        Self::open_with(text, login, Vec::new())
+    }
+
+    /// The same; a private server gets these further arguments.
+    pub fn open_with(text: &str, login: &Login, extra_args: Vec<String>) -> anyhow::Result<Self> {
         if let Some((target, address)) = open_running(text, login)? {
             leftovers::sweep_ended(target.as_ref());
             return Ok(Self { target, address, server: None });
         }
         let request: Request = text.parse()?;
         let progress = Spinner::new();
-        let options =
-            Options { extra_args: Vec::new(), ready: &server::ready, progress: &progress };
+        let options = Options { extra_args, ready: &server::ready, progress: &progress };
         let server = start(&request, &options)?;
         progress.finish();
         let address = Address::parse(&server.url()).map_err(told)?;

@@ -26,6 +26,14 @@ fn json(arguments: &[&str], code: i32) -> Value {
     serde_json::from_str(&told(arguments, code)).expect("one JSON document")
 }
 
+fn private_servers() -> Vec<String> {
+    let servers = std::env::var("ANCHORITE_TEST_SERVERS").unwrap_or_default();
+    if servers.trim().is_empty() {
+        println!("skipped: ANCHORITE_TEST_SERVERS names no server");
+    }
+    servers.split_whitespace().map(str::to_owned).collect()
+}
+
 fn urls() -> Vec<String> {
     let urls = std::env::var("ANCHORITE_TEST_URLS").unwrap_or_default();
     if urls.trim().is_empty() {
@@ -134,5 +142,35 @@ fn bugs_do_on_servers_what_was_measured() {
             assert_ne!(result["agreement"], "differs", "{url}: {result}");
         }
         println!("{url}: {} results", results.len());
+    }
+}
+
+/// The cases in `cases/servers` are about a whole server, or need one that was started in a certain way.
+#[test]
+fn bugs_of_whole_servers_do_what_was_measured() {
+    let of_innodb =
+        |server: &String| server.starts_with("mariadb@") || server.starts_with("mysql@");
+    for server in private_servers().iter().filter(|server| of_innodb(server)).take(1) {
+        let names = "^(MYSQL-100293|MYSQL-91646|MYSQL-91837|MYSQL-92558|MDEV-29187)$";
+        let arguments = ["test", names, "--on", server, "--level", "ser", "--format", "json"];
+        let tested = json(&arguments, 0);
+        let results = tested["results"].as_array().expect("results");
+        assert_eq!(results.len(), 5, "{tested}");
+        let ran = results.iter().filter(|result| result["result"] != "not applicable").count();
+        assert!(ran >= 4, "{tested}");
+    }
+}
+
+#[test]
+fn a_bug_that_needs_a_server_of_its_own_is_not_run_on_one_that_runs() {
+    for url in urls().iter().filter(|url| url.starts_with("m")).take(1) {
+        let arguments = ["test", "^MYSQL-100293$", "--on", url, "--format", "json"];
+        let tested = json(&arguments, 4);
+        let results = tested["results"].as_array().expect("results");
+        for result in results {
+            assert_eq!(result["result"], "not applicable", "{result}");
+            let reason = result["reason"].as_str().expect("a reason");
+            assert!(reason.contains("needs one of its own"), "{reason}");
+        }
     }
 }

@@ -13,14 +13,15 @@ fn root() -> PathBuf {
 /// Every bug and listing, sorted by name.
 fn collection() -> Vec<Bug> {
     let mut bugs = Vec::new();
-    for folder in ["bugs", "papers"] {
-        let folder = root().join("cases").join(folder);
-        for entry in std::fs::read_dir(folder).expect("a folder of cases") {
+    for folder in ["bugs", "papers", "servers"] {
+        for entry in
+            std::fs::read_dir(root().join("cases").join(folder)).expect("a folder of cases")
+        {
             let path = entry.expect("an entry").path();
             let text = std::fs::read_to_string(&path).expect("a case is readable");
             let name = path.file_stem().expect("a case has a name").to_string_lossy();
             let case = Case::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"));
-            bugs.push(Bug::read(case).unwrap_or_else(|error| panic!("{error}")));
+            bugs.push(Bug::read(folder, case).unwrap_or_else(|error| panic!("{error}")));
         }
     }
     bugs.sort_by(|a, b| a.id().cmp(b.id()));

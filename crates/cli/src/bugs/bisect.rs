@@ -9,10 +9,9 @@ use anchorite_model::{Level, Product};
 use anchorite_report::bugs::{Bug, Cell, Matrix, Shown, bisect};
 use anchorite_servers::offers;
 
-use super::places::{Places, on_target};
+use super::places::{Places, at_place};
 use crate::exit::BadInput;
 use crate::output::tell;
-use crate::targets::OpenTarget;
 
 /// What a bug does on a release: the levels at which it shows.
 type Answer = Vec<Level>;
@@ -32,15 +31,9 @@ pub fn search<'b>(
     let mut answers: Vec<Vec<Option<Answer>>> = vec![vec![None; releases.len()]; bugs.len()];
     while let Some(at) = answers.iter().find_map(|own| bisect::next(own)) {
         tell(&format!("asking {}", releases[at]));
-        let open = OpenTarget::open(&releases[at], &places.login)?;
-        let target = open.target.as_ref();
-        let cells = places.interrupt.attend(|| on_target(target, bugs, places))?;
-        let version = Version::of(target.info());
-        for ((bug, own), cells) in bugs.iter().zip(&mut answers).zip(cells) {
+        let cells = at_place(&releases[at], bugs, places, &mut matrix)?;
+        for (own, cells) in answers.iter_mut().zip(cells) {
             own[at] = Some(answer(&cells));
-            for cell in cells {
-                matrix.add(bug, product, &version, cell);
-            }
         }
     }
     Ok(matrix)

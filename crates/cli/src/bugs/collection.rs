@@ -1,23 +1,23 @@
 //! The collection that is built into the program.
 //!
-//! Source: the list that `build.rs` makes of the files in `cases/bugs` and `cases/papers`.
+//! Source: the list that `build.rs` makes of the files in `cases/bugs`, `cases/papers` and `cases/servers`.
 
 use anchorite_model::Case;
 use anchorite_report::bugs::Bug;
 
 use crate::exit::BadInput;
 
-/// Names and texts, sorted by name.
-const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/collection.rs"));
+/// Folders, names and texts, sorted by name.
+const BUILT_IN: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/collection.rs"));
 
 /// Every bug, sorted by name.
 pub fn bugs() -> Result<Vec<Bug>, BadInput> {
-    BUILT_IN.iter().map(|(name, text)| bug(name, text)).collect()
+    BUILT_IN.iter().map(|(folder, name, text)| bug(folder, name, text)).collect()
 }
 
-fn bug(name: &str, text: &str) -> Result<Bug, BadInput> {
+fn bug(folder: &'static str, name: &str, text: &str) -> Result<Bug, BadInput> {
     let case = Case::parse(name, text).map_err(|error| BadInput(error.to_string()))?;
-    Bug::read(case).map_err(|error| BadInput(error.to_string()))
+    Bug::read(folder, case).map_err(|error| BadInput(error.to_string()))
 }
 
 #[cfg(test)]

@@ -42,21 +42,71 @@ pub fn at_places<'b>(
 ) -> anyhow::Result<Matrix<'b>> {
     let mut matrix = Matrix::default();
     for on in targets {
-        let open = OpenTarget::open(on, &places.login)?;
-        let target = open.target.as_ref();
-        let cells = places.interrupt.attend(|| on_target(target, bugs, places))?;
-        let (product, version) = (target.info().product, Version::of(target.info()));
-        for (bug, cells) in bugs.iter().zip(cells) {
-            for cell in cells {
-                matrix.add(bug, product, &version, cell);
-            }
-        }
+        at_place(on, bugs, places, &mut matrix)?;
     }
     Ok(matrix)
 }
 
+/// Runs the bugs on this target; those that concern the whole server run on servers of their own.
+pub fn at_place<'b>(
+    on: &str,
+    bugs: &[&'b Bug],
+    places: &Places,
+    matrix: &mut Matrix<'b>,
+) -> anyhow::Result<Vec<Vec<Cell>>> {
+    let open = OpenTarget::open(on, &places.login)?;
+    let target = open.target.as_ref();
+    let info = target.info();
+    let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); bugs.len()];
+    let mut groups: Vec<(Option<Vec<String>>, Vec<usize>)> = vec![(None, Vec::new())];
+    for (at, bug) in bugs.iter().enumerate() {
+        let needed = bug.server_arguments().filter(|_| bug.is_for(info.product));
+        match groups.iter_mut().find(|(arguments, _)| *arguments == needed) {
+            Some((_, group)) => group.push(at),
+            None => groups.push((needed, vec![at])),
+        }
+    }
+    for (arguments, group) in groups {
+        let chosen: Vec<&Bug> = group.iter().map(|at| bugs[*at]).collect();
+        let found = match arguments {
+            None => places.interrupt.attend(|| on_target(target, &chosen, places))?,
+            Some(_) if open.server.is_none() => unsuited(target, &chosen, places),
+            Some(arguments) => {
+                let own = OpenTarget::open_with(on, &places.login, arguments)?;
+                let target = own.target.as_ref();
+                places.interrupt.attend(|| on_target(target, &chosen, places))?
+            }
+        };
+        group.into_iter().zip(found).for_each(|(at, found)| cells[at] = found);
+    }
+    let version = Version::of(info);
+    for (bug, cells) in bugs.iter().zip(&cells) {
+        for cell in cells {
+            matrix.add(bug, info.product, &version, cell.clone());
+        }
+    }
+    Ok(cells)
+}
+
+/// What is said about bugs that a running server is not made for.
+fn unsuited(target: &dyn Target, bugs: &[&Bug], places: &Places) -> Vec<Vec<Cell>> {
+    let cells = |bug: &&Bug| {
+        let arguments = bug.server_arguments().unwrap_or_default().join(" ");
+        let reason = format!(
+            "it concerns the whole server and needs one of its own, started with {arguments}: name a product"
+        );
+        let cell = |level| Cell {
+            level,
+            shown: Shown::NotApplicable { reason: reason.clone() },
+            expected: None,
+        };
+        levels(&places.levels, &bug.case, target).map(cell).collect()
+    };
+    bugs.iter().map(cells).collect()
+}
+
 /// What each bug does on this target.
-pub fn on_target(
+fn on_target(
     target: &dyn Target,
     bugs: &[&Bug],
     places: &Places,

@@ -85,6 +85,13 @@ impl RunTask<'_> {
                 skipped.push(format!("{} is for {}", case.name, targets.join(", ")));
                 continue;
             }
+            if case.header.other.iter().any(|(key, _)| key == "server") {
+                skipped.push(format!(
+                    "{0} needs a server of its own, which anchorite bugs test {0} starts",
+                    case.name
+                ));
+                continue;
+            }
             let lacking = lacking_level(case, target).filter(|_| cases.len() > 1);
             for level in &levels {
                 match lacking.filter(|_| level.is_none()) {

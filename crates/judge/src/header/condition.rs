@@ -48,6 +48,8 @@ pub enum Fact {
 pub enum StepFact {
     /// It answered with rows of which this is true.
     Rows(RowFact),
+    /// It answered, and some value has these texts in this order.
+    Mentions(String),
     /// It answered and affected this many rows, as the server counts them.
     Affects(u64),
     /// It answered, at once or after waiting.
@@ -123,7 +125,9 @@ impl StepFact {
         let kind = StatementKind::of(sql);
         let is_other = kind == StatementKind::Other;
         match self {
-            Self::Rows(_) => is_other || matches!(kind, StatementKind::Select { .. }),
+            Self::Rows(_) | Self::Mentions(_) => {
+                is_other || matches!(kind, StatementKind::Select { .. })
+            }
             Self::Affects(_) => is_other || kind.writes(),
             _ => true,
         }
@@ -175,6 +179,7 @@ impl fmt::Display for StepFact {
         match self {
             Self::Rows(RowFact::Exactly(rows)) if rows.is_empty() => f.write_str("returns nothing"),
             Self::Rows(rows) => write!(f, "{}{}", rows.verb("returns"), rows.list()),
+            Self::Mentions(text) => write!(f, "mentions {}", quoted(text)),
             Self::Affects(count) => write!(f, "affects {count}"),
             Self::Succeeds => f.write_str("succeeds"),
             Self::Fails(class) => write!(f, "fails{}", Class(*class)),
@@ -211,9 +216,13 @@ impl RowFact {
 
 fn literal(value: &Value) -> String {
     match value {
-        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Text(text) => quoted(text),
         other => other.to_string(),
     }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 struct Class(Option<ErrorClass>);

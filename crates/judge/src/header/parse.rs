@@ -5,7 +5,7 @@
 //! fact  = "step" N what | "any" "step" "fails" [class]
 //!       | "final" TABLE ( "is" ( rows | "empty" ) | "contains" rows | "lacks" rows )
 //!       | "committed" names | "rolled" "back" names
-//! what  = "returns" ( rows | "nothing" ) | "contains" rows | "lacks" rows | "affects" N
+//! what  = "returns" ( rows | "nothing" ) | "contains" rows | "lacks" rows | "mentions" 'text' | "affects" N
 //!       | "succeeds" | "fails" [class] | "blocked" [ "by" names ] | "not" "blocked" | "skipped"
 //! rows  = row { "," row }    row = "(" value { "," value } ")"    names = NAME { "," NAME }
 //! value = integer | 'text' | NULL | true | false
@@ -104,6 +104,9 @@ impl<'a> Parser<'a> {
         if self.eat("lacks") {
             return Ok(StepFact::Rows(RowFact::Lacks(self.rows()?)));
         }
+        if self.eat("mentions") {
+            return Ok(StepFact::Mentions(self.text()?));
+        }
         if self.eat("affects") {
             return Ok(StepFact::Affects(self.number("a number of rows")?));
         }
@@ -125,8 +128,8 @@ impl<'a> Parser<'a> {
             return Ok(StepFact::Skipped);
         }
         self.fail(
-            "'returns', 'contains', 'lacks', 'affects', 'succeeds', 'fails', 'blocked', \
-             'not blocked' or 'skipped'",
+            "'returns', 'contains', 'lacks', 'mentions', 'affects', 'succeeds', 'fails', \
+             'blocked', 'not blocked' or 'skipped'",
         )
     }
 
@@ -174,6 +177,16 @@ impl<'a> Parser<'a> {
         };
         self.next += 1;
         Ok(value)
+    }
+
+    fn text(&mut self) -> Result<String, ConditionError> {
+        match self.peek().cloned() {
+            Some(Token::Text(text)) => {
+                self.next += 1;
+                Ok(text)
+            }
+            _ => self.fail("a 'text'"),
+        }
     }
 
     /// An error class, if the next word is none of the words that may follow a fact.

@@ -4,7 +4,7 @@
 //! nothing that is said about rows. Where the server does not say who blocks (TiDB, old CockroachDB), `blocked by` only
 //! requires that the statement was blocked.
 
-use anchorite_model::{Answer, Blocker, ErrorClass, Outcome, Run};
+use anchorite_model::{Answer, Blocker, ErrorClass, Outcome, Run, Value};
 
 use crate::evidence::ends::{End, ends, last_event};
 use crate::header::condition::{Condition, Fact, Row, RowFact, StepFact};
@@ -40,6 +40,8 @@ impl StepFact {
             Self::Rows(rows) => answer(&event.outcome)
                 .and_then(|answer| answer.results.first())
                 .is_some_and(|found| rows.is_true_of(&found.rows)),
+            Self::Mentions(parts) => answer(&event.outcome)
+                .is_some_and(|answer| values(answer).any(|value| has_in_order(value, parts))),
             Self::Affects(count) => {
                 answer(&event.outcome).is_some_and(|answer| answer.affected == Some(*count))
             }
@@ -62,6 +64,21 @@ impl RowFact {
             Self::Lacks(rows) => rows.iter().all(|row| !found.contains(row)),
         }
     }
+}
+
+/// The texts of an answer.
+fn values(answer: &Answer) -> impl Iterator<Item = &str> {
+    let cells = answer.results.iter().flat_map(|table| &table.rows).flatten();
+    cells.filter_map(|value| match value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// Whether the parts, separated by `%`, occur in this order.
+fn has_in_order(text: &str, parts: &str) -> bool {
+    let rest = parts.split('%').try_fold(text, |rest, part| Some(rest.split_once(part)?.1));
+    rest.is_some()
 }
 
 /// Whether `found` has every row of `wanted`, at least as many times.

@@ -1,6 +1,6 @@
 //! A bug of the collection: a case, and what its header says about it.
 //!
-//! Source: the headers of `cases/bugs` and `cases/papers`. Blind spot: a measurement on an unknown release of a series
+//! Source: the headers of `cases/bugs`, `cases/papers` and `cases/servers`. Blind spot: a measurement on an unknown release of a series
 //! belongs to no release.
 
 use anchorite_claims::Version;
@@ -10,6 +10,8 @@ use anchorite_model::{Case, Level, Product};
 /// A bug of the collection.
 #[derive(Debug, Clone)]
 pub struct Bug {
+    /// The folder below `cases` that its file is in.
+    pub folder: &'static str,
     /// How it is shown.
     pub case: Case,
     /// What the header says about the bug.
@@ -19,9 +21,9 @@ pub struct Bug {
 }
 
 impl Bug {
-    /// Reads the header of a case.
-    pub fn read(case: Case) -> Result<Self, ConditionError> {
-        Ok(Self { lines: BugLines::of(&case)?, measured: Measurements::of(&case)?, case })
+    /// Reads the header of a case of this folder.
+    pub fn read(folder: &'static str, case: Case) -> Result<Self, ConditionError> {
+        Ok(Self { folder, lines: BugLines::of(&case)?, measured: Measurements::of(&case)?, case })
     }
 
     /// Its name.
@@ -32,6 +34,12 @@ impl Bug {
     /// What it is, in a sentence.
     pub fn title(&self) -> &str {
         self.case.header.title.as_deref().unwrap_or_default()
+    }
+
+    /// The arguments of the server that it needs for itself, if it needs one: what it does concerns the whole server.
+    pub fn server_arguments(&self) -> Option<Vec<String>> {
+        let mut lines = self.case.header.other.iter().filter(|(key, _)| key == "server");
+        lines.next().map(|(_, text)| text.split_whitespace().map(str::to_owned).collect())
     }
 
     /// Whether its case is written for this product.

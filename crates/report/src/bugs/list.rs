@@ -46,7 +46,8 @@ fn count(bugs: &[&Bug]) -> String {
         format!("{count} {}", status.name())
     };
     let told: Vec<String> = Status::ALL.into_iter().map(of).collect();
-    format!("{} bugs: {}", bugs.len(), told.join(", "))
+    let noun = if bugs.len() == 1 { "bug" } else { "bugs" };
+    format!("{} {noun}: {}", bugs.len(), told.join(", "))
 }
 
 fn ink(status: Status) -> Ink {

@@ -208,7 +208,7 @@ mod tests {
 
     fn bug(name: &str, header: &str) -> Bug {
         let case = Case::parse(name, &format!("{header}\n/* t1 */ SELECT 1;\n")).expect("a case");
-        Bug::read(case).expect("a readable header")
+        Bug::read("bugs", case).expect("a readable header")
     }
 
     fn told(matrix: &Matrix<'_>, row: usize) -> Vec<String> {

@@ -54,9 +54,8 @@ pub fn study(matrix: &Matrix<'_>) -> String {
 
 /// The name of a bug with a link to its case.
 fn link(bug: &Bug) -> String {
-    let folder = if is_listing(bug) { "papers" } else { "bugs" };
     let id = plain(bug.id());
-    format!("[{id}](../cases/{folder}/{}.case)", bug.id())
+    format!("[{id}](../cases/{}/{}.case)", bug.folder, bug.id())
 }
 
 /// Listings are named after their papers, in lower case; bugs after their reports.
@@ -191,7 +190,7 @@ mod tests {
     fn a_published_level_is_contradicted_where_the_bug_shows_at_others() {
         let header = "-- targets: mariadb\n-- manifests: mariadb 10.11.18 rr\n-- absent: mariadb 10.11.18 ru rc ser";
         let case = Case::parse("MDEV-26642", &format!("{header}\n/* t1 */ SELECT 1;\n"));
-        let bug = Bug::read(case.expect("a case")).expect("a readable header");
+        let bug = Bug::read("bugs", case.expect("a case")).expect("a readable header");
         let matrix = Matrix::recorded(&[&bug]);
         let entry = published().into_iter().find(|entry| entry.id == "MDEV-26642");
         let entry = entry.expect("an entry of the study");
