@@ -147,6 +147,10 @@ fn satisfy(run: &mut Run, fact: &Fact) {
         Fact::Step(n, StepFact::Rows(fact)) => {
             change_answer(run, *n, |answer| answer.results[0].rows = wanted(fact));
         }
+        Fact::Step(n, StepFact::Mentions(parts)) => {
+            let text = anchorite_model::Value::Text(parts.replace('%', " between "));
+            change_answer(run, *n, |answer| answer.results[0].rows = vec![vec![text]]);
+        }
         Fact::Step(n, StepFact::Affects(count)) => {
             change_answer(run, *n, |answer| answer.affected = Some(*count));
         }

@@ -129,3 +129,22 @@ fn every_end(run: &Run, sessions: &[String], wanted: End) -> bool {
         !ends.is_empty() && ends.iter().all(|end| *end == wanted)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_text_must_come_in_their_order() {
+        for (parts, is_there) in [
+            ("b", true),
+            ("a%c", true),
+            ("a%b%c", true),
+            ("c%a", false),
+            ("a%a", false),
+            ("d", false),
+        ] {
+            assert_eq!(has_in_order("a b c", parts), is_there, "{parts}");
+        }
+    }
+}
