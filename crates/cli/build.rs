@@ -1,7 +1,8 @@
 //! Lists the known-bug collection, so that an installed program has it.
 //!
 //! Idea: the cases are data that people add files to, so the list of files is made by the build and not kept by hand.
-//! Source: `cases/bugs`, `cases/papers` and `cases/servers`. Blind spot: whether a file is a valid case; the tests read them all.
+//! Source: `cases/bugs`, `cases/papers` and `cases/servers`. Blind spot: whether a file is a valid case; the tests read
+//! them all.
 
 use std::path::{Path, PathBuf};
 

@@ -17,6 +17,7 @@ mod login;
 mod oracles;
 mod output;
 mod pages;
+mod private;
 mod probe;
 mod reduce;
 mod report;

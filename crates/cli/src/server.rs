@@ -4,24 +4,13 @@
 //! not stop it. Progress goes to standard error, the result to standard output.
 
 use std::process::ExitCode;
-use std::sync::OnceLock;
-use std::time::Duration;
 
-use anchorite_drivers::cockroach::hurry_waiters;
-use anchorite_drivers::endpoint::Endpoint as Address;
-use anchorite_drivers::open;
-use anchorite_servers::{
-    Endpoint, Error, Kept, Progress, handshake, kept_server, kept_servers, stop_all, stop_kept,
-};
-use anyhow::Context;
+use anchorite_servers::{Error, kept_server, kept_servers, stop_kept};
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::exit::{Exit, told};
-use crate::output::{complain, is_coloured, print, progress_target, tell};
-use crate::server_output::{Format, print_json, running, table};
+use crate::output::{complain, print};
+use crate::server_output::{Format, FormatArgs, of_kept, print_json, table};
 use crate::server_start::{self, StartArgs};
 use crate::versions;
 
@@ -77,13 +66,6 @@ struct StopArgs {
     all: bool,
 }
 
-#[derive(Debug, Clone, Copy, Args)]
-pub struct FormatArgs {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-}
-
 /// Runs the command.
 pub fn run(args: ServerArgs) -> anyhow::Result<ExitCode> {
     let result = match args.command {
@@ -109,31 +91,6 @@ pub fn exit_of(error: &Error) -> Exit {
         error if error.is_usage() => Exit::BadInput,
         _ => Exit::Target,
     }
-}
-
-/// From now on SIGINT, SIGTERM and SIGHUP end every throw-away server and discard everything half-made, so that a
-/// pending download or start gets [`Error::Interrupted`]. Further calls have no effect.
-pub fn stop_servers_on_signals() -> anyhow::Result<()> {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    if INSTALLED.set(()).is_err() {
-        return Ok(());
-    }
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .context("cannot listen for signals")?;
-    std::thread::spawn(move || signals.forever().for_each(|_| stop_all()));
-    Ok(())
-}
-
-/// A server is ready when it accepts a login. Looking at its greeting first is cheap and fails fast.
-pub fn ready(endpoint: &Endpoint) -> Result<String, String> {
-    handshake::greets(endpoint)?;
-    let url = endpoint.url();
-    let target = open(&url).map_err(|error| error.to_string())?;
-    if endpoint.product.descriptor().driver == "cockroach" {
-        let address = Address::parse(&url).map_err(|error| error.to_string())?;
-        hurry_waiters(&address).map_err(|error| error.to_string())?;
-    }
-    Ok(target.info().version.clone())
 }
 
 fn run_list(format: Format) -> anyhow::Result<ExitCode> {
@@ -167,61 +124,6 @@ fn run_log(args: &LogArgs) -> anyhow::Result<ExitCode> {
     let from = args.lines.map_or(0, |count| lines.len().saturating_sub(count));
     print(&lines[from..].iter().map(|line| format!("{line}\n")).collect::<String>());
     Ok(Exit::Fine.into())
-}
-
-/// The JSON form of a kept server.
-pub fn of_kept(kept: &Kept) -> Value {
-    json!({
-        "target": kept.target, "version": kept.version, "source": kept.source, "cached": true,
-        "running": running(kept),
-    })
-}
-
-/// Progress on standard error: a spinner on a terminal, plain lines elsewhere.
-pub struct Spinner {
-    bar: ProgressBar,
-}
-
-impl Spinner {
-    /// Starts the spinner.
-    pub fn new() -> Self {
-        let bar = ProgressBar::new_spinner();
-        bar.set_draw_target(progress_target());
-        let template = match is_coloured(&std::io::stderr()) {
-            true => "{spinner} {prefix} {wide_msg:.dim}",
-            false => "{spinner} {prefix} {wide_msg}",
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Self { bar }
-    }
-
-    /// Removes the spinner.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        self.finish();
-    }
-}
-
-impl Progress for Spinner {
-    fn step(&self, text: &str) {
-        if self.bar.is_hidden() {
-            tell(text);
-        }
-        self.bar.set_prefix(text.to_owned());
-        self.bar.set_message("");
-    }
-
-    fn detail(&self, text: &str) {
-        self.bar.set_message(text.to_owned());
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The output of `anchorite server`: columns for people, one JSON document for programs.
 
 use anchorite_servers::Kept;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::output::print;
@@ -15,7 +15,23 @@ pub enum Format {
     Json,
 }
 
-/// A kept server in its JSON form.
+/// The option `--format`.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct FormatArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// The JSON form of a kept server.
+pub fn of_kept(kept: &Kept) -> Value {
+    json!({
+        "target": kept.target, "version": kept.version, "source": kept.source, "cached": true,
+        "running": running(kept),
+    })
+}
+
+/// Where a kept server runs, in its JSON form.
 pub fn running(kept: &Kept) -> Value {
     json!({"url": kept.url, "pid": kept.pid, "folder": kept.folder, "name": kept.name})
 }

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::exit::{BadInput, Exit};
 use crate::output::print;
-use crate::server::{FormatArgs, Spinner, of_kept, ready, stop_servers_on_signals};
-use crate::server_output::{Format, print_json};
+use crate::private::{Spinner, ready, stop_servers_on_signals};
+use crate::server_output::{Format, FormatArgs, of_kept, print_json};
 
 /// How long one wait for a server to end lasts before the next begins.
 const WAIT_SLICE: Duration = Duration::from_secs(3600);

@@ -8,7 +8,7 @@ use anchorite_servers::{Options, Request, RunningServer, start};
 use crate::exit::BadInput;
 use crate::leftovers;
 use crate::login::{Login, told};
-use crate::server::{self, Spinner};
+use crate::private::{Spinner, ready};
 
 /// The target when none is given.
 pub const DEFAULT: &str = "sqlite";
@@ -37,7 +37,7 @@ impl OpenTarget {
         }
         let request: Request = text.parse()?;
         let progress = Spinner::new();
-        let options = Options { extra_args, ready: &server::ready, progress: &progress };
+        let options = Options { extra_args, ready: &ready, progress: &progress };
         let server = start(&request, &options)?;
         progress.finish();
         let address = Address::parse(&server.url()).map_err(told)?;

@@ -14,7 +14,8 @@ const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const VISITOR: &str = r#"<script>
 window.addEventListener("load", () => {
   const form = document.querySelector("form");
-  const visible = () => [...document.querySelectorAll("tbody tr")].filter((row) => row.getClientRects().length > 0).length;
+  const rows = [...document.querySelectorAll("tbody tr")];
+  const visible = () => rows.filter((row) => row.getClientRects().length > 0).length;
   const set = (name, value) => {
     form[name].value = value;
     form[name].dispatchEvent(new Event("input", { bubbles: true }));

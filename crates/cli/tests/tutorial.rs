@@ -1,8 +1,8 @@
 //! The first visit (`docs/tutorial.md`): every command is run, and prints what the page says.
 //!
 //! Idea: a block of `sh` is a list of commands, the block of `text` after it what they print on standard output. There
-//! `…` stands for any text, and alone on a line for any lines. A command's exit code is 0, unless a remark behind it says
-//! otherwise. Blocks of `console` are not run: they install the program, which the tests have.
+//! `…` stands for any text, and alone on a line for any lines. A command's exit code is 0, unless a remark behind it
+//! says otherwise. Blocks of `console` are not run: they install the program, which the tests have.
 //!
 //! The server that the page uses must be in `ANCHORITE_TEST_SERVERS`.
 

@@ -1,5 +1,5 @@
-//! What the user asks for: `mariadb`, `mariadb@10.11`, `tidb@v8.5.0`, perhaps with a binary of their own, or a recipe file
-//! (`recipe:server.toml`).
+//! What the user asks for: `mariadb`, `mariadb@10.11`, `tidb@v8.5.0`, perhaps with a program of their own, or
+//! a recipe file (`recipe:server.toml`).
 
 use std::fmt;
 use std::path::PathBuf;

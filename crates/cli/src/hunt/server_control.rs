@@ -9,7 +9,7 @@ use anchorite_hunt::ending::End;
 use anchorite_servers::{Ended, Options, Request, RunningServer, Silent, start};
 
 use crate::login::Login;
-use crate::server::ready;
+use crate::private::ready;
 use crate::targets::OpenTarget;
 
 /// A target by its address, with the private server behind it, if one was started.

@@ -1,6 +1,7 @@
 //! A bug of the collection: a case, and what its header says about it.
 //!
-//! Source: the headers of `cases/bugs`, `cases/papers` and `cases/servers`. Blind spot: a measurement on an unknown release of a series
+//! Source: the headers of `cases/bugs`, `cases/papers` and `cases/servers`. Blind spot: a measurement on an unknown
+//! release of a series
 //! belongs to no release.
 
 use anchorite_claims::Version;

@@ -1,6 +1,7 @@
 //! Where servers come from: one file per source.
 //!
-//! Order: a recipe file or a program that the user named; a program on PATH of the version that was asked for; what is in the cache;
+//! Order: a recipe file or a program that the user named; a program on PATH of the version that was asked for; what is
+//! in the cache;
 //! then the recipes of the catalog that can work on this machine; then a container. Whatever arrives is asked for its
 //! version: a source never passes off another version as the requested one.
 

@@ -1,8 +1,8 @@
 //! Servers built by a recipe file of the user's.
 //!
 //! Idea: a build is cached by what went into it: the text of the recipe, and the commit, or the names, sizes and times
-//! of the files of a folder. A changed source is therefore another entry, and the same one is built once. The steps work
-//! on a copy, so the user's folder stays as it is.
+//! of the files of a folder. A changed source is therefore another entry, and the same one is built once. The steps
+//! work on a copy, so the user's folder stays as it is.
 //!
 //! Trap: many programs remember the folder that they were installed into. So $PREFIX is the place that the entry has in
 //! the end; what a failed build has put there is removed.
@@ -263,7 +263,8 @@ mod tests {
         })
     }
 
-    const GOOD: &str = "\"mkdir -p $PREFIX/bin\", \"chmod +x server; cp server $PREFIX/bin; echo $PREFIX > $PREFIX/where\"";
+    const GOOD: &str = "\"mkdir -p $PREFIX/bin\", \"chmod +x server; cp server $PREFIX/bin; \
+                        echo $PREFIX > $PREFIX/where\"";
 
     #[test]
     fn a_folder_is_built_once_and_again_when_it_has_changed() {
