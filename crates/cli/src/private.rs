@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::output::{is_coloured, progress_target, tell};
 
 /// From now on SIGINT, SIGTERM and SIGHUP end every throw-away server and discard everything half-made, so that a
-/// pending download or start gets [`Error::Interrupted`]. Further calls have no effect.
+/// pending download or start gets [`anchorite_servers::Error::Interrupted`]. Further calls have no effect.
 pub fn stop_servers_on_signals() -> anyhow::Result<()> {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     if INSTALLED.set(()).is_err() {
