@@ -86,10 +86,12 @@ pub enum Deviation {
     Unkept,
     /// A statement failed as if another transaction had been in the way, although none was at its tables.
     Failed,
+    /// A table that another transaction emptied was empty to a snapshot that was taken before.
+    Emptied,
 }
 
 impl Deviation {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Locked,
         Self::Inserted,
         Self::Released,
@@ -100,12 +102,13 @@ impl Deviation {
         Self::Nested,
         Self::Unkept,
         Self::Failed,
+        Self::Emptied,
     ];
 
     /// Whether it is about what a write sees of rows, so that the mechanism has to be followed. The others are about
-    /// locks that are not kept, and about failures.
+    /// locks that are not kept, about failures, and about tables as a whole.
     pub const fn is_of_rows(self) -> bool {
-        !matches!(self, Self::Nested | Self::Unkept | Self::Failed)
+        !matches!(self, Self::Nested | Self::Unkept | Self::Failed | Self::Emptied)
     }
 
     /// The word of the claims files.
@@ -121,6 +124,7 @@ impl Deviation {
             Self::Nested => "nested",
             Self::Unkept => "unkept",
             Self::Failed => "failed",
+            Self::Emptied => "emptied",
         }
     }
 }

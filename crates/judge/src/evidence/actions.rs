@@ -2,7 +2,8 @@
 //! what was taken back.
 //!
 //! Assumption: an error that ends a transaction takes back at once what it did, also where the session says ROLLBACK
-//! only later.
+//! only later; if there is a savepoint, what it did since then
+//! (<https://www.postgresql.org/docs/current/subxacts.html>).
 
 use anchorite_model::sql::StatementKind;
 
@@ -65,6 +66,7 @@ pub fn actions(
             };
             actions.push((moment, 0, action));
         }
+        actions.extend(partly_lost(writer, transaction));
         let (moment, end) = match transaction.committed {
             true => (transaction.ended, Action::Commit { writer }),
             false => {
@@ -78,13 +80,44 @@ pub fn actions(
     actions.into_iter().map(|(_, _, action)| action).collect()
 }
 
+/// What errors took back that ended a transaction as far back as its latest savepoint.
+fn partly_lost(writer: Writer, transaction: &Transaction<'_>) -> Vec<(usize, usize, Action)> {
+    let mut savepoints = Savepoints::default();
+    let mut lost = Vec::new();
+    for statement in &transaction.statements {
+        let moment = statement.end;
+        match &statement.kind {
+            StatementKind::Savepoint(name) if statement.reply.is_ok() => {
+                savepoints.set(name, moment);
+            }
+            StatementKind::Release(name) if statement.reply.is_ok() => savepoints.release(name),
+            StatementKind::RollbackTo(name) if statement.reply.is_ok() => {
+                savepoints.back_to(name);
+            }
+            _ if ends_it(statement) => {
+                let taken = savepoints.latest();
+                lost.extend(
+                    taken.map(|since| (moment, 1, Action::TakeBack { writer, since, moment })),
+                );
+            }
+            _ => {}
+        }
+    }
+    lost
+}
+
+/// Whether a statement ended its transaction by an error, as far back as the latest savepoint.
+fn ends_it(statement: &Performed<'_>) -> bool {
+    matches!(statement.reply, Err(error) if error.transaction_gone)
+}
+
 /// The moment at which an error ended a transaction, unless it went on from a savepoint.
 fn lost_at(transaction: &Transaction<'_>) -> Option<usize> {
     let mut lost = None;
     for statement in &transaction.statements {
         match (&statement.kind, statement.reply) {
             (StatementKind::RollbackTo(_), Ok(_)) => lost = None,
-            (_, Err(error)) if error.transaction_gone => lost = lost.or(Some(statement.end)),
+            _ if ends_it(statement) => lost = lost.or(Some(statement.end)),
             _ => {}
         }
     }

@@ -32,6 +32,11 @@ impl Savepoints {
         }
     }
 
+    /// The place of the latest one.
+    pub fn latest(&self) -> Option<usize> {
+        self.0.last().map(|(_, place)| *place)
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -52,6 +57,7 @@ mod tests {
         savepoints.set("a", 1);
         savepoints.set("b", 2);
         savepoints.set("A", 3);
+        assert_eq!(savepoints.latest(), Some(3));
         assert_eq!(savepoints.back_to("a"), Some(3));
         assert_eq!(savepoints.back_to("b"), Some(2));
         assert_eq!(savepoints.back_to("a"), Some(1), "the later one went with b");

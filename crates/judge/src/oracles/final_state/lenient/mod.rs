@@ -7,17 +7,22 @@
 //!
 //! Blind spot: each exception is tried by itself, not together with another one.
 
+mod emptied;
 mod nested;
 mod unkept;
 
 use anchorite_claims::{Deviation, DocumentedWrites, Exception};
-use anchorite_model::Verdict;
+use anchorite_model::{UNEXPLAINED, Verdict};
 
 use super::{explained, mechanism};
 use crate::evidence::serial::{Leniency, Serial};
 use crate::evidence::transactions::Transaction;
 use crate::evidence::{Evidence, Unjudged};
 use crate::laboratory::Laboratory;
+
+/// Why nothing is said of such a run.
+const EMPTIED: &str =
+    "a table was emptied while others had a snapshot of it, to which it is empty, too";
 
 /// What is known about a run that no serial order explains.
 pub(super) struct Unexplained<'e, 'a> {
@@ -34,10 +39,23 @@ impl<'a> Unexplained<'_, 'a> {
         &self,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Option<Verdict>, Unjudged> {
+        if self.is_emptied() {
+            return Ok(Some(Verdict::Undecided {
+                reason: format!("{UNEXPLAINED}, and {EMPTIED}"),
+            }));
+        }
         match self.nested(laboratory)? {
             Some(verdict) => Ok(Some(verdict)),
             None => self.unkept(laboratory),
         }
+    }
+
+    fn is_emptied(&self) -> bool {
+        let run = self.evidence.run;
+        let tables: Vec<&str> = run.final_state.iter().map(|(table, _)| table.as_str()).collect();
+        let dialect = run.target.product.dialect();
+        self.exception(Deviation::Emptied).is_some()
+            && emptied::meets_emptied(self.transactions, &tables, dialect)
     }
 
     fn exception(&self, deviation: Deviation) -> Option<&'a Exception> {
