@@ -29,6 +29,7 @@ mod server;
 mod server_output;
 mod server_start;
 mod shell;
+mod stress;
 mod targets;
 mod versions;
 mod welcome;
@@ -82,6 +83,8 @@ enum Command {
     Hunt(hunt::HuntArgs),
     /// Plant faults and count how many of them the oracles find
     Selftest(selftest::SelfTestArgs),
+    /// Run many sessions at full speed on a target, and judge what they see while they run
+    Stress(stress::StressArgs),
     /// Private throw-away servers: start, list, stop, versions
     Server(server::ServerArgs),
     /// Type statements into several sessions, and see at once who waits for whom
@@ -121,6 +124,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Hunt(arguments) => hunt::run(arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
+        Command::Stress(arguments) => stress::run(&arguments),
         Command::Server(arguments) => server::run(arguments),
         Command::Shell(arguments) => shell::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),

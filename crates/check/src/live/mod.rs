@@ -169,6 +169,19 @@ impl Live {
         version
     }
 
+    /// Whether a transaction is kept, or may still count.
+    pub fn keeps(&self, number: u64) -> bool {
+        self.window.has(number) || self.doubtful.contains_key(&number)
+    }
+
+    /// Every row that a committed transaction has written.
+    pub fn rows(&self) -> Vec<u64> {
+        let mut rows: Vec<u64> = self.versions.settled_rows().chain(self.window.rows()).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+
     /// Drops what can be dropped now, which happens by itself from time to time.
     pub fn sweep(&mut self) -> Vec<Found> {
         self.drop_settled();
@@ -354,8 +367,13 @@ impl Live {
     fn forget(&mut self, number: u64, node: &Node) {
         for Read { row, version } in &node.reads {
             if self.versions.is_pending(*row, *version) {
-                // Everybody who was there when it was read has ended, and nobody wrote it.
-                self.found.push(Found::read("thin-air-read", number, version.txn, *row));
+                // Everybody who was there when it was read has ended, and nobody is known to have written it; of one
+                // that aborted not every write is known.
+                let name = match self.endings.of(version.txn) {
+                    Ending::Aborted => "G1a",
+                    _ => "thin-air-read",
+                };
+                self.found.push(Found::read(name, number, version.txn, *row));
             }
             self.versions.drop_reader(*row, *version, number);
         }

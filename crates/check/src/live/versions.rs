@@ -56,6 +56,11 @@ impl Versions {
         self.newest_settled.get(&row).copied().unwrap_or(Version::INITIAL)
     }
 
+    /// The rows of which a version has settled.
+    pub(super) fn settled_rows(&self) -> impl Iterator<Item = u64> {
+        self.newest_settled.keys().copied()
+    }
+
     /// Who replaced a version.
     pub(super) fn next(&self, row: u64, version: Version) -> Option<u64> {
         self.known.get(&(row, version))?.next

@@ -46,6 +46,11 @@ impl Window {
         self.nodes.len()
     }
 
+    /// The rows that kept transactions wrote, some of them several times.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u64> {
+        self.nodes.values().flat_map(|node| node.writes.iter().map(|write| write.row))
+    }
+
     /// The last version of a row that a transaction made.
     pub(super) fn last_write(&self, number: u64, row: u64) -> Option<Version> {
         let mut writes = self.nodes.get(&number)?.writes.iter().rev();

@@ -200,7 +200,7 @@ fn exit_of(ended: Ended) -> anyhow::Result<ExitCode> {
 }
 
 /// A short number, easy to pass on.
-fn random_seed() -> anyhow::Result<u64> {
+pub fn random_seed() -> anyhow::Result<u64> {
     let mut bytes = [0; 4];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u64::from(u32::from_ne_bytes(bytes)))
