@@ -168,12 +168,14 @@ impl Judge {
         self.recent.insert(last.number, recent);
         let found = self.live.end(last.transaction(at.1));
         self.weigh(&found);
-        let there: HashMap<u64, u64> = last.seen.iter().map(|seen| (seen.row, seen.token)).collect();
+        let there: HashMap<u64, u64> =
+            last.seen.iter().map(|seen| (seen.row, seen.token)).collect();
         for row in self.live.rows() {
             let newest = self.live.newest(row);
             let found = there.get(&row).map(|token| version(*token));
             // What is deleted now and then may be gone without a trace.
-            let is_gone = found.is_none() && !Workload::is_permanent(row) && Workload::members(row).is_none();
+            let is_gone =
+                found.is_none() && !Workload::is_permanent(row) && Workload::members(row).is_none();
             if newest.txn == 0 || found == Some(newest) || is_gone && is_churned(row) {
                 continue;
             }
@@ -181,9 +183,15 @@ impl Judge {
             let what = match found {
                 Some(found) => format!(
                     "T{} wrote {} and committed; in the end the row is as T{} left it",
-                    newest.txn, name_of(row), found.txn
+                    newest.txn,
+                    name_of(row),
+                    found.txn
                 ),
-                None => format!("T{} wrote {} and committed; in the end the row is not there", newest.txn, name_of(row)),
+                None => format!(
+                    "T{} wrote {} and committed; in the end the row is not there",
+                    newest.txn,
+                    name_of(row)
+                ),
             };
             let weighed = Weighed {
                 name: "lost-commit",
@@ -213,10 +221,11 @@ impl Judge {
 
     /// The counts in few words.
     pub fn status(&self) -> Status {
-        let anomalies = [Standing::Allowed, Standing::Undecided, Standing::Violation].map(|wanted| {
-            let these = self.counts.anomalies.iter().filter(|(kind, _)| kind.0 == wanted);
-            these.map(|(_, tally)| tally.count).sum()
-        });
+        let anomalies =
+            [Standing::Allowed, Standing::Undecided, Standing::Violation].map(|wanted| {
+                let these = self.counts.anomalies.iter().filter(|(kind, _)| kind.0 == wanted);
+                these.map(|(_, tally)| tally.count).sum()
+            });
         Status {
             committed: self.counts.committed,
             statements: self.counts.statements,
@@ -243,7 +252,8 @@ impl Judge {
             let archive = Archive { recent: &self.recent, recipe: &self.recipe };
             let weighed = self.promises.weigh(one, &archive);
             worst = worst.max(Some(weighed.standing));
-            let told: Vec<Told> = one.transactions().into_iter().map(|txn| self.told(txn)).collect();
+            let told: Vec<Told> =
+                one.transactions().into_iter().map(|txn| self.told(txn)).collect();
             self.count(weighed, || (one.because(name_of), told));
         }
         worst

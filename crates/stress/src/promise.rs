@@ -119,15 +119,16 @@ impl Promises {
     pub fn blunder(&self, name: &'static str) -> Weighed {
         match name {
             "unreadable-row" | "torn-row" => broken(name, "a row that nobody wrote", name),
-            _ => self.by_reads(ReadKind::Plain, name, "a statement misses what it has to see", name),
+            _ => {
+                self.by_reads(ReadKind::Plain, name, "a statement misses what it has to see", name)
+            }
         }
     }
 
     fn about(&self, anomaly: Anomaly, by_write: bool) -> (Promise, Option<String>) {
         let Some(level) = self.level else { return (Promise::Unspecified, None) };
         let case = format!("{anomaly}{}", if by_write { "-write" } else { "" });
-        let said =
-            self.claims.about_session(&self.info, level, &self.read_back, anomaly, &case);
+        let said = self.claims.about_session(&self.info, level, &self.read_back, anomaly, &case);
         (said.promise, said.claim.map(|claim| claim.url.clone()))
     }
 

@@ -111,7 +111,10 @@ impl<'p> Reader<'p> {
         let own = token(self.number, place);
         let rows: Option<Vec<Row>> = rows.rows.into_iter().map(Row::read).collect();
         let Some(rows) = rows else {
-            return self.blunder("unreadable-row", format!("statement {} answered with a row that nobody wrote", place + 1));
+            return self.blunder(
+                "unreadable-row",
+                format!("statement {} answered with a row that nobody wrote", place + 1),
+            );
         };
         match self.plan.ops[place] {
             Op::Read(row, look) => {
@@ -168,7 +171,8 @@ impl<'p> Reader<'p> {
 
     fn missing(&mut self, row: u64, place: usize) {
         if Workload::is_permanent(row) {
-            let what = format!("statement {} did not find row {row}, which nobody deletes", place + 1);
+            let what =
+                format!("statement {} did not find row {row}, which nobody deletes", place + 1);
             self.blunder("row-missing", what);
         }
     }
@@ -243,7 +247,8 @@ impl<'p> Reader<'p> {
     /// What a row holds belongs to the version that it says it is.
     fn contents(&mut self, row: &Row) {
         if Workload::of_row(row.id) == Some(Workload::Counters) && row.v != row.n as i64 {
-            let what = format!("counter {} was incremented {} times and is {}", row.id, row.n, row.v);
+            let what =
+                format!("counter {} was incremented {} times and is {}", row.id, row.n, row.v);
             self.blunder("torn-row", what);
         }
         self.list(row);
@@ -254,8 +259,8 @@ impl<'p> Reader<'p> {
         let Value::Text(list) = &row.last else { return };
         let mut items = list.rsplit(',').filter_map(|item| item.parse::<u64>().ok());
         let (last, before) = (items.next(), items.next());
-        let is_torn = last.is_some_and(|last| last != row.w)
-            || before.is_some_and(|before| before != row.p);
+        let is_torn =
+            last.is_some_and(|last| last != row.w) || before.is_some_and(|before| before != row.p);
         if is_torn {
             let what = format!(
                 "row {} says that {} wrote it after {}, and its list ends with {list}",
@@ -305,7 +310,8 @@ pub fn final_state(number: u64, rows: Rows) -> (Record, Vec<Blunder>) {
     let accounts = all.iter().filter(|row| Workload::of_row(row.id) == Some(Workload::Bank));
     let (count, total) = accounts.fold((0, 0), |(count, sum), row| (count + 1, sum + row.v));
     if total != count * BALANCE {
-        let what = format!("{count} accounts hold {total} in the end instead of {}", count * BALANCE);
+        let what =
+            format!("{count} accounts hold {total} in the end instead of {}", count * BALANCE);
         reader.blunder("money-lost", what);
     }
     let mut record = reader.finish(u32::MAX, Outcome::Committed);

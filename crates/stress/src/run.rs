@@ -140,8 +140,7 @@ pub fn run(
     let lost = shared.lost.into_inner().unwrap_or_else(PoisonError::into_inner);
     drop(heeding);
     let committed = shared.committed.into_inner();
-    let mut ran =
-        Ran { level_read_back, level, counts: Counts::default(), committed, took, lost };
+    let mut ran = Ran { level_read_back, level, counts: Counts::default(), committed, took, lost };
     if options.is_judged && ran.lost.is_none() {
         let times = shared.log.last();
         let (last, blunders) = look_at_the_end(schema.as_ref(), options.level, &tongue, times.0)?;

@@ -4,8 +4,8 @@
 //! it can, which is where races within a statement show. The others wait for each answer, so that others come between
 //! their statements. After an error everything is rolled back.
 //!
-//! How a transaction ended is only certain from an answer. If the answer to COMMIT is lost, or is an error that does not
-//! say that the transaction is gone, the outcome is unknown.
+//! How a transaction ended is only certain from an answer. If the answer to COMMIT is lost, or is an error that does
+//! not say that the transaction is gone, the outcome is unknown.
 
 use std::time::{Duration, Instant};
 
@@ -128,7 +128,8 @@ impl Performer<'_> {
             for text in texts {
                 match self.send(&text) {
                     Ok(answer) => {
-                        let with_rows = answer.results.into_iter().find(|set| !set.columns.is_empty());
+                        let with_rows =
+                            answer.results.into_iter().find(|set| !set.columns.is_empty());
                         rows = with_rows.unwrap_or(rows);
                     }
                     Err(error) => {

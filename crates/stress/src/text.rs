@@ -1,9 +1,10 @@
 //! A plan as SQL.
 //!
-//! Every statement that looks at rows answers with the same columns, whatever it does: key, value, token of the version,
-//! token of the version before, number of writes, and one more for lists and sums. A write answers with what it wrote,
-//! by RETURNING where the product has it; elsewhere a SELECT of the same rows, which the transaction has locked by then,
-//! follows in the same text. A DELETE answers with what it deleted; where it cannot, a locking read comes before it.
+//! Every statement that looks at rows answers with the same columns, whatever it does: key, value, token of the
+//! version, token of the version before, number of writes, and one more for lists and sums. A write answers with what
+//! it wrote, by RETURNING where the product has it; elsewhere a SELECT of the same rows, which the transaction has
+//! locked by then, follows in the same text. A DELETE answers with what it deleted; where it cannot, a locking read
+//! comes before it.
 
 use anchorite_model::Product;
 use anchorite_model::sql::Dialect;
@@ -58,7 +59,8 @@ impl Tongue {
         let text = if self.is_mysql { "VARCHAR(400)" } else { "TEXT" };
         let mut statements = vec![
             format!(
-                "CREATE TABLE {TABLE} (id BIGINT PRIMARY KEY, g BIGINT, v BIGINT, w BIGINT, p BIGINT, n BIGINT, l {text})"
+                "CREATE TABLE {TABLE} (id BIGINT PRIMARY KEY, g BIGINT, v BIGINT, w BIGINT, p BIGINT, n BIGINT, \
+                 l {text})"
             ),
             format!("CREATE INDEX stress_groups ON {TABLE} (g)"),
         ];
@@ -109,9 +111,9 @@ impl Tongue {
                 );
                 self.update(&list, &format!("id = {row}"), token, "")
             }
-            Op::Insert(row, group) => vec![format!(
-                "INSERT INTO {TABLE} VALUES ({row}, {group}, 1, {token}, 0, 1, '')"
-            )],
+            Op::Insert(row, group) => {
+                vec![format!("INSERT INTO {TABLE} VALUES ({row}, {group}, 1, {token}, 0, 1, '')")]
+            }
             Op::Delete(row) if !self.is_traced => {
                 vec![format!("DELETE FROM {TABLE} WHERE id = {row}")]
             }
@@ -129,9 +131,8 @@ impl Tongue {
         if !self.is_traced {
             return vec![format!("UPDATE {TABLE} SET {change} WHERE {condition}")];
         }
-        let update = format!(
-            "UPDATE {TABLE} SET p = w, w = {token}, n = n + 1, {change} WHERE {condition}"
-        );
+        let update =
+            format!("UPDATE {TABLE} SET p = w, w = {token}, n = n + 1, {change} WHERE {condition}");
         if self.update_returns {
             return vec![format!("{update} RETURNING {COLUMNS}")];
         }
@@ -177,7 +178,10 @@ mod tests {
             told("postgres", write),
             "UPDATE stress_rows SET p = w, w = 66, n = n + 1, v = 7 WHERE id = 5 RETURNING id, v, w, p, n, l"
         );
-        assert!(told("mysql", write).ends_with("; SELECT id, v, w, p, n, l FROM stress_rows WHERE id = 5"));
+        assert!(
+            told("mysql", write)
+                .ends_with("; SELECT id, v, w, p, n, l FROM stress_rows WHERE id = 5")
+        );
         assert!(told("mysql", Op::Delete(5)).contains("FOR UPDATE; DELETE"));
         assert!(told("mariadb", Op::Delete(5)).contains("RETURNING"));
         assert!(!told("sqlite", Op::Read(5, Look::Locking)).contains("FOR UPDATE"));

@@ -2,8 +2,8 @@
 //!
 //! Idea: every row has three columns besides its data: `w`, the token of its version, `p`, the token of the version
 //! that was replaced, and `n`, how many writes the row has had. Every write sets all three in the same statement that
-//! changes the data (`SET p = w, w = …, n = n + 1`), so no lock is taken and no row is looked at that would not have been
-//! anyway. A row does not grow with its history.
+//! changes the data (`SET p = w, w = …, n = n + 1`), so no lock is taken and no row is looked at that would not have
+//! been anyway. A row does not grow with its history.
 //!
 //! Source: IsoRel (ISSTA 2025) keeps the whole list of writers in the row; the last two are enough, because every
 //! writer tells what it replaced.

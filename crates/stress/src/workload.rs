@@ -1,9 +1,9 @@
 //! The workloads: which transactions a run is made of.
 //!
-//! Idea: the ones that the field knows from Jepsen, each made to show certain anomalies. All of them use one table; each
-//! workload has its own range of keys, so that a mixture of all is a workload, too. Rows that are there from the
-//! beginning are never deleted; rows that are inserted have the number of their transaction in the
-//! key, so that no two transactions insert the same one and nobody has to agree on anything.
+//! Idea: the ones that the field knows from Jepsen, each made to show certain anomalies. All of them use one table;
+//! each workload has its own range of keys, so that a mixture of all is a workload, too. Rows that are there from the
+//! beginning are never deleted; rows that are inserted have the number of their transaction in the key, so that no
+//! two transactions insert the same one and nobody has to agree on anything.
 //!
 //! Source: Jepsen's workloads; Elle (list-append); Cerone and others (long fork).
 

@@ -155,7 +155,9 @@ fn told(error: StressError) -> anyhow::Error {
             let target = "the target".to_owned();
             anchorite_drivers::TargetError::Prepare { target, reason }.into()
         }
-        StressError::History(error) => anyhow::Error::from(error).context("cannot write the history"),
+        StressError::History(error) => {
+            anyhow::Error::from(error).context("cannot write the history")
+        }
     }
 }
 
@@ -190,7 +192,8 @@ impl HistoryFile {
             let message = "a history is compressed with gzip: expected a name that ends in .gz";
             return Err(BadInput(message.to_owned()).into());
         }
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file =
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         let out = BufWriter::new(file);
         let out = match ending {
             Some("gz") => HistoryWriter::Gzip(GzEncoder::new(out, Compression::fast())),

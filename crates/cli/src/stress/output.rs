@@ -37,7 +37,11 @@ impl Live {
         let target: ProgressDrawTarget = progress_target();
         let bar = ProgressBar::with_draw_target(None, target);
         let style = indicatif::ProgressStyle::with_template("{msg}");
-        Self { bar: style.map_or(bar.clone(), |style| bar.with_style(style)), last: Default::default(), rate: 0.0 }
+        Self {
+            bar: style.map_or(bar.clone(), |style| bar.with_style(style)),
+            last: Default::default(),
+            rate: 0.0,
+        }
     }
 
     pub fn show(&mut self, status: &Status) {
@@ -48,8 +52,8 @@ impl Live {
         }
         let [allowed, undecided, violations] = status.anomalies;
         self.bar.set_message(format!(
-            "{} s, {} transactions, {:.0} per second, {} aborted; anomalies: {violations} forbidden, {allowed} allowed, \
-             {undecided} undecided; judge: {} events behind, {} transactions kept; {} MB",
+            "{} s, {} transactions, {:.0} per second, {} aborted; anomalies: {violations} forbidden, \
+             {allowed} allowed, {undecided} undecided; judge: {} events behind, {} transactions kept; {} MB",
             status.elapsed.as_secs(),
             status.committed,
             self.rate,
@@ -90,8 +94,11 @@ fn anomalies(ran: &Ran) -> impl Iterator<Item = (Standing, &'static str, &Tally)
 pub fn json(about: &About<'_>, ran: &Ran) -> String {
     let counts = &ran.counts;
     let of = |standing: Standing| counts.by_standing.get(&standing).copied().unwrap_or(0);
-    let aborts: serde_json::Map<String, Value> =
-        counts.aborts.iter().map(|(class, count)| (class.name().to_owned(), json!(count))).collect();
+    let aborts: serde_json::Map<String, Value> = counts
+        .aborts
+        .iter()
+        .map(|(class, count)| (class.name().to_owned(), json!(count)))
+        .collect();
     let kinds: Vec<Value> = anomalies(ran)
         .map(|(standing, name, tally)| {
             let first = tally.findings.first().map(|finding| &finding.weighed);
@@ -182,7 +189,14 @@ pub fn text(about: &About<'_>, ran: &Ran) -> String {
 
 fn kind(out: &mut String, standing: Standing, tally: &Tally, first: &Finding) {
     let weighed = &first.weighed;
-    let _ = writeln!(out, "\n{} × {} ({}): {}", tally.count, weighed.name, weighed.explained, standing.name());
+    let _ = writeln!(
+        out,
+        "\n{} × {} ({}): {}",
+        tally.count,
+        weighed.name,
+        weighed.explained,
+        standing.name()
+    );
     match (&weighed.page, standing) {
         (Some(page), Standing::Allowed) => drop(writeln!(out, "  documented: {page}")),
         (Some(page), Standing::Violation) => drop(writeln!(out, "  promised: {page}")),
@@ -194,7 +208,8 @@ fn kind(out: &mut String, standing: Standing, tally: &Tally, first: &Finding) {
     }
     if standing == Standing::Violation {
         for told in &first.transactions {
-            let session = told.session.map_or(String::new(), |session| format!(" (session {})", session + 1));
+            let session =
+                told.session.map_or(String::new(), |session| format!(" (session {})", session + 1));
             let _ = writeln!(out, "  T{}{session}:", told.txn);
             for sql in told.sql.iter().take(STATEMENTS_SHOWN) {
                 let _ = writeln!(out, "    {sql};");
