@@ -10,10 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use anchorite_claims::{Claims, Documented, Promise};
 use anchorite_drivers::{SessionOptions, Target, TargetError};
+use anchorite_judge::traced::{cycles::Sighting, named::named};
 use anchorite_judge::{ObserveError, observe, probe::anomaly, probe_cases};
 use anchorite_model::{Case, Level, Run, TargetInfo};
 use anchorite_report::probe::{self, CaseProbe, LevelProbe, Probe};
-use anchorite_stage::{Limits, RunOptions, StageError, run_case};
+use anchorite_stage::{FreshTables, Limits, RunOptions, StageError, run_case};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -171,6 +172,7 @@ impl Prober<'_> {
     ) -> anyhow::Result<()> {
         let interrupt = Arc::clone(self.interrupt);
         let options = RunOptions { level: asked, interrupt, ..RunOptions::default() };
+        let graph = self.graph(case, &options);
         let outcome = match run_case(self.target, case, &options) {
             Ok(run) => {
                 let outcome = observe(case, &run);
@@ -198,8 +200,17 @@ impl Prober<'_> {
         };
         let title = case.header.title.clone().unwrap_or_default();
         let name = case.name.clone();
-        probed.cases.push(CaseProbe { name, title, anomaly, documented, outcome });
+        probed.cases.push(CaseProbe { name, title, anomaly, documented, outcome, graph });
         Ok(())
+    }
+
+    /// What the dependency graph of the case says.
+    fn graph(&self, case: &Case, options: &RunOptions) -> Result<Vec<Sighting>, String> {
+        let mut runner = FreshTables { target: self.target, options: options.clone() };
+        let (info, level) = (self.target.info(), options.level);
+        let claims = Claims::for_target(info);
+        let found = named(case, info.product, claims, &mut runner, level);
+        found.map_err(|untold| untold.to_string())
     }
 }
 

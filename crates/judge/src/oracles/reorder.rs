@@ -25,7 +25,7 @@ use crate::traced::statements::{Choice, Node, order};
 use crate::traced::{Traced, Untold, traced};
 
 /// Functions whose values depend on their arguments alone; and words that stand before a parenthesis.
-const STEADY: [&str; 40] = [
+const STEADY: [&str; 56] = [
     "COUNT",
     "SUM",
     "AVG",
@@ -66,6 +66,22 @@ const STEADY: [&str; 40] = [
     "ELSE",
     "WHEN",
     "SET",
+    "JSON_EXTRACT",
+    "REPEAT",
+    "REPLACE",
+    "LEFT",
+    "RIGHT",
+    "FLOOR",
+    "CEIL",
+    "HEX",
+    "TYPEOF",
+    "EXTRACT",
+    "CHAR",
+    "VARCHAR",
+    "DECIMAL",
+    "NUMERIC",
+    "USING",
+    "AS",
 ];
 
 /// The oracle.

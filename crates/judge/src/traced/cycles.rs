@@ -180,13 +180,14 @@ impl Traced<'_> {
         let look = &self.looks[dirty.look];
         let version = &self.versions.all[dirty.seen];
         let writer = version.writer.map_or("the set-up", |writer| self.name(writer));
+        let wrote = if version.is_gone { "deleted" } else { "wrote" };
         let became = match (dirty.is_intermediate, version.is_undone) {
             (true, _) => "changed again before it committed",
             _ => "never committed",
         };
         format!(
-            "step {} of {} saw {}, which {writer} wrote in step {} and {became}",
-            self.case.of(look.n),
+            "{} of {} saw {}, which {writer} {wrote} in step {} and {became}",
+            self.case.told(look.n),
             self.name(look.reader),
             self.version_told(dirty.seen, dialect),
             self.case.of(version.n)
@@ -200,7 +201,7 @@ impl Traced<'_> {
         let (from, to) = (self.name(edge.from), self.name(edge.to));
         let written = self.case.of(wrote.n);
         let by = if wrote.is_gone { "deleted" } else { "wrote" };
-        let reader = edge.look.map(|at| self.case.of(self.looks[at].n)).unwrap_or_default();
+        let reader = edge.look.map(|at| self.case.told(self.looks[at].n)).unwrap_or_default();
         let seen = edge.seen.map(|id| self.version_told(id, dialect));
         let because = match edge.kind {
             Kind::Ww => format!(
@@ -208,28 +209,28 @@ impl Traced<'_> {
                 seen.map_or_else(String::new, |seen| format!("{from} had written {seen}"))
             ),
             Kind::Wr => {
-                format!("step {reader} of {to} saw {version}, which step {written} of {from} wrote")
+                format!("{reader} of {to} saw {version}, which step {written} of {from} wrote")
             }
             Kind::WrPredicate if wrote.is_gone => format!(
-                "step {reader} of {to} did not find {version} any more, which step {written} of {from} deleted"
+                "{reader} of {to} did not find {version} any more, which step {written} of {from} deleted"
             ),
             Kind::WrPredicate => format!(
-                "what matched in step {reader} of {to} had been changed by step {written} of {from}, which wrote \
+                "what matched in {reader} of {to} had been changed by step {written} of {from}, which wrote \
                  {version}"
             ),
             Kind::RwPredicate => match seen {
                 None => format!(
-                    "step {reader} of {from} did not find {version}, which step {written} of {to} wrote"
+                    "{reader} of {from} did not find {version}, which step {written} of {to} wrote"
                 ),
                 Some(seen) => format!(
-                    "step {written} of {to} {by} {version}, which changed what matched in step {reader} of {from}: \
+                    "step {written} of {to} {by} {version}, which changed what matched in {reader} of {from}: \
                      it had seen {seen}"
                 ),
             },
             _ => {
                 let saw = seen.unwrap_or_else(|| "no such row".to_owned());
                 let saw = match edge.look {
-                    Some(_) => format!("step {reader} of {from} saw {saw}"),
+                    Some(_) => format!("{reader} of {from} saw {saw}"),
                     None => format!("what {from} wrote was made from {saw}"),
                 };
                 let change = if wrote.is_gone {

@@ -78,6 +78,7 @@ pub fn dependencies(
         matches,
         committed,
         blind: blind.collect(),
+        undone: undone(versions),
         known: HashSet::new(),
         found: Dependencies::default(),
     };
@@ -89,6 +90,14 @@ pub fn dependencies(
     finding.found
 }
 
+fn undone(versions: &Versions) -> Vec<Vec<VersionId>> {
+    let mut undone = vec![Vec::new(); versions.rows.len()];
+    for (id, version) in versions.all.iter().enumerate().filter(|(_, one)| one.is_undone) {
+        undone[version.row].push(id);
+    }
+    undone
+}
+
 struct Finding<'f> {
     versions: &'f Versions,
     looks: &'f [Look],
@@ -96,6 +105,8 @@ struct Finding<'f> {
     committed: &'f [bool],
     /// Of each statement that wrote, whether that did not depend on what it replaced.
     blind: HashMap<usize, bool>,
+    /// Of each row, the versions that were taken back.
+    undone: Vec<Vec<VersionId>>,
     known: HashSet<(Edge, bool)>,
     found: Dependencies,
 }
@@ -220,6 +231,9 @@ impl Finding<'_> {
             .filter(|place| is_candidate(*place))
             .filter(|place| found.is_some() || look.is_for_keys || !matched[*place])
             .collect();
+        if candidates.is_empty() {
+            self.missing(at, row);
+        }
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for place in candidates {
             let first = (0..place).rev().take_while(|before| matched[*before] == matched[place]);
@@ -249,17 +263,49 @@ impl Finding<'_> {
         }
     }
 
-    /// It may have seen any version that was there.
+    /// Every committed version matches, and the row was not returned: it saw one that was taken back.
+    fn missing(&mut self, at: usize, row: usize) {
+        let look = &self.looks[at];
+        let explains = |id: &&VersionId| {
+            let version = &self.versions.all[**id];
+            let hides = version.is_gone || self.matches.get(&(at, **id)) == Some(&false);
+            hides && version.writer != Some(look.reader) && version.sent < look.end
+        };
+        if look.is_for_keys || self.versions.passes_on {
+            return;
+        }
+        if let Some(&seen) = self.undone[row].iter().find(explains) {
+            self.found.dirty.push(Dirty { look: at, seen, is_intermediate: false });
+        }
+    }
+
+    /// It may have seen any version that was there, or the one that was seen immediately before.
     fn unknown(&mut self, at: usize, states: &[State], found: Option<VersionId>) {
+        let shown = self.looks[at].like.and_then(|like| self.shown(like, states));
+        let later = if shown.is_some() { 1 } else { states.len() };
         for (place, state) in states.iter().enumerate() {
-            if found.is_some() || !self.may_see(at, *state) {
+            let is_it = shown.is_none_or(|shown| shown == place);
+            if found.is_some() || !is_it || !self.may_see(at, *state) {
                 continue;
             }
             self.edge_from(at, *state, *state, Kind::WrPredicate, false);
-            for next in &states[place + 1..] {
+            for next in states[place + 1..].iter().take(later) {
                 self.edge_to(at, *state, *next, Kind::RwPredicate, false);
             }
         }
+    }
+
+    /// Which version of a row a look at all rows saw, if that is certain.
+    fn shown(&self, like: usize, states: &[State]) -> Option<usize> {
+        let look = &self.looks[like];
+        let found = |state: &State| state.is_some_and(|id| look.found.contains(&id));
+        states.iter().position(found).or_else(|| {
+            let is_absent = |state: &State| state.is_none_or(|id| self.versions.all[id].is_gone);
+            let absent =
+                |place: &usize| is_absent(&states[*place]) && self.may_see(like, states[*place]);
+            let mut places = (0..states.len()).filter(absent);
+            places.next().filter(|_| places.next().is_none())
+        })
     }
 
     /// What a row was, in order.

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use anchorite_model::StatementKind;
+use anchorite_model::{Run, StatementKind};
 use anchorite_sql::chained::{BETWEEN_CHAINS, Chained, Effect};
 
 use super::Untold;
-use super::case::{ChainedCase, ChainedStep};
+use super::case::{ChainedCase, ChainedStep, Part};
 use super::rows::{VersionId, Versions, copied_from, listed};
 use crate::evidence::transactions::{Performed, Transaction};
 
@@ -31,6 +31,8 @@ pub struct Look {
     pub is_partial: bool,
     /// Whether an INSERT looked for rows with its keys, and does not say which it found.
     pub is_for_keys: bool,
+    /// The look at all rows of the table that was made immediately before, with nothing between.
+    pub like: Option<usize>,
     /// Whether a write or a locking read looked: these may see other versions than plain reads.
     pub by_write: bool,
     /// Whether what it wrote does not depend on what it found.
@@ -43,6 +45,7 @@ pub struct Look {
 
 /// The looks of all committed transactions, in the order of their statements.
 pub fn looks(
+    run: &Run,
     case: &ChainedCase,
     transactions: &[Transaction<'_>],
     versions: &Versions,
@@ -50,7 +53,7 @@ pub fn looks(
     let mut found = Vec::new();
     for (reader, transaction) in transactions.iter().enumerate().filter(|(_, one)| one.committed) {
         for performed in &transaction.statements {
-            let Some(step) = case.step(performed.n).filter(|step| !step.reads_before) else {
+            let Some(step) = case.step(performed.n).filter(|step| step.part != Part::Before) else {
                 continue;
             };
             if performed.reply.is_ok() && !performed.undone && !performed.ignored {
@@ -59,7 +62,26 @@ pub fn looks(
         }
     }
     found.sort_by_key(|look: &Look| (look.reader, look.n));
+    for at in 0..found.len() {
+        found[at].like = like(run, case, &found, at);
+    }
     Ok(found)
+}
+
+/// The look at all rows of the same table immediately before, if nothing came between.
+fn like(run: &Run, case: &ChainedCase, looks: &[Look], at: usize) -> Option<usize> {
+    let look = &looks[at];
+    let of = case.of(look.n);
+    let is_set =
+        |n: usize| case.step(n).is_some_and(|step| step.part == Part::Set && step.of == of);
+    if !look.is_partial || is_set(look.n) {
+        return None;
+    }
+    let place = looks.iter().position(|one| one.table == look.table && is_set(one.n))?;
+    let mut others = run.events.iter().filter(|event| case.of(event.n) != of);
+    let is_between = |at: usize| at > looks[place].end && at < look.end;
+    let is_torn = others.any(|event| event.answered.is_some_and(is_between));
+    (!is_torn).then_some(place)
 }
 
 fn of_statement(
@@ -130,6 +152,7 @@ fn blank(chained: &Chained, reader: usize, performed: &Performed<'_>, table: usi
         is_whole: false,
         is_partial: false,
         is_for_keys: false,
+        like: None,
         by_write: performed.kind != StatementKind::Select { locking: false },
         is_blind: chained.is_blind,
         start: performed.start,

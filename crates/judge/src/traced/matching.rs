@@ -8,49 +8,99 @@
 //! Assumption: a statement does with one row what it does with it among others; where it has a query inside, or takes
 //! some of the rows, nothing is asked. Blind spot: a row that cannot stand alone (a foreign key): then it is not known.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use anchorite_model::{Run, RunError, Value};
+use anchorite_model::{Rows, Run, RunError, Value};
 use anchorite_sql::chained::Effect;
 use anchorite_sql::followed::{Tables, Write};
 use anchorite_sql::formula::{Formula, Scope};
 
-use super::case::ChainedCase;
+use super::case::{ChainedCase, Part};
 use super::looks::Look;
-use super::rows::{VersionId, Versions};
-use crate::evidence::evaluator::{Contents, Evaluator};
+use super::removed;
+use super::rows::{self, VersionId, Versions};
+use crate::evidence::evaluator::{After, Contents, Evaluator, Question, Untried};
 use crate::evidence::transactions::Transaction;
 use crate::laboratory::Laboratory;
 
 /// Whether a version matches the condition of a look, by their numbers; what is not in it is not known.
 pub type Matches = HashMap<(usize, VersionId), bool>;
 
+/// What is known about a case while versions are asked about.
+#[derive(Clone, Copy)]
+pub struct Known<'k, 'r> {
+    /// The instrumented run.
+    pub run: &'r Run,
+    /// Its statements.
+    pub case: &'k ChainedCase,
+    /// Its transactions.
+    pub transactions: &'k [Transaction<'r>],
+    /// The tables before the first statement.
+    pub initial: &'k [(String, Rows)],
+}
+
+impl Known<'_, '_> {
+    /// What a statement does to these rows. Rows that they refer to are added as they were at the beginning, or at the
+    /// end.
+    pub fn on(
+        &self,
+        asked: Question<'_>,
+        evaluator: &mut Evaluator<'_>,
+        laboratory: &mut Laboratory<'_>,
+    ) -> Result<Result<After, Untried>, RunError> {
+        let Question { session, sql, contents } = asked;
+        let mut after = evaluator.on(session, sql, &contents, laboratory)?;
+        for tables in [self.initial, &self.run.final_state] {
+            let mut parents = BTreeSet::new();
+            for table in contents.keys() {
+                parents.extend(evaluator.may_refer_to(*table));
+            }
+            if after.is_ok() || parents.is_empty() {
+                break;
+            }
+            let mut contents = contents.clone();
+            for parent in parents {
+                contents.entry(parent).or_insert_with(|| tables[parent].1.rows.clone());
+            }
+            after = evaluator.on(session, sql, &contents, laboratory)?;
+        }
+        Ok(after)
+    }
+}
+
 /// Finds out the values of versions that no answer showed.
 pub fn complete(
     versions: &mut Versions,
-    case: &ChainedCase,
-    transactions: &[Transaction<'_>],
+    known: Known<'_, '_>,
     evaluator: &mut Evaluator<'_>,
     laboratory: &mut Laboratory<'_>,
 ) -> Result<(), RunError> {
+    let Known { run, case, transactions, .. } = known;
+    let writers = rows::writers(transactions);
     // A version comes after the one that it replaced.
     for id in 0..versions.all.len() {
         let version = &versions.all[id];
         let (Some(step), Some(writer)) = (case.step(version.n), version.writer) else { continue };
-        let unknown = version.values.is_none() && !version.is_gone;
-        if !unknown || !step.chained.unseen.is_empty() {
+        if version.values.is_some() || version.is_gone {
             continue;
         }
         let table = versions.rows[version.row].table;
         let session = transactions[writer].session;
         let mut contents = Contents::new();
-        match version.before.map(|before| versions.all[before].values.clone()) {
-            Some(Some(values)) => drop(contents.insert(table, vec![values])),
-            Some(None) => continue,
-            None => {}
+        if step.chained.unseen.is_empty() {
+            match version.before.map(|before| versions.all[before].values.clone()) {
+                Some(Some(values)) => drop(contents.insert(table, vec![values])),
+                Some(None) => continue,
+                None => {}
+            }
+        } else {
+            // It depends on other rows, which were read immediately before.
+            let Some(around) = removed::around(run, case, &writers, version.n) else { continue };
+            contents = around;
         }
-        let after = evaluator.on(session, &step.chained.sql, &contents, laboratory)?;
-        let Ok(after) = after else { continue };
+        let sql = step.chained.sql.as_str();
+        let asked = Question { session, sql, contents };
+        let Ok(after) = known.on(asked, evaluator, laboratory)? else { continue };
         let made = after.tables[table].1.rows.iter().find(|row| {
             let chain = Versions::chain(row);
             chain.is_some_and(|chain| versions.with_chain(table, chain) == Some(id))
@@ -63,14 +113,13 @@ pub fn complete(
 
 /// Asks every look that is whole about every version of the rows in its table.
 pub fn matches(
-    run: &Run,
+    known_run: Known<'_, '_>,
     looks: &[Look],
     versions: &Versions,
-    case: &ChainedCase,
-    transactions: &[Transaction<'_>],
     evaluator: &mut Evaluator<'_>,
     laboratory: &mut Laboratory<'_>,
 ) -> Result<Matches, RunError> {
+    let Known { run, case, transactions, .. } = known_run;
     let plain = plain_tables(run, case);
     let mut known = Matches::new();
     for (at, look) in looks.iter().enumerate() {
@@ -87,6 +136,10 @@ pub fn matches(
                 known.insert((at, id), false);
                 continue;
             }
+            if step.part == Part::Set {
+                known.insert((at, id), true);
+                continue;
+            }
             let Some(values) = &version.values else { continue };
             let computed = match &filter {
                 Some((table, filter)) if !look.is_for_keys => {
@@ -99,7 +152,7 @@ pub fn matches(
                 Some(decided) => Some(decided),
                 None => {
                     let session = transactions[look.reader].session;
-                    let asked = Asked { session, table: look.table, values };
+                    let asked = Asked { session, table: look.table, values, known: known_run };
                     asked.matches(&step.chained, evaluator, laboratory)?
                 }
             };
@@ -135,13 +188,14 @@ fn computed(columns: &[String], filter: Option<&Formula>, row: &[Value]) -> Opti
 }
 
 /// A row that stands alone in its table.
-struct Asked<'a> {
+struct Asked<'a, 'r> {
     session: usize,
     table: usize,
     values: &'a [Value],
+    known: Known<'a, 'r>,
 }
 
-impl Asked<'_> {
+impl Asked<'_, '_> {
     /// Whether the statement chooses it; `None` if that cannot be found out.
     fn matches(
         &self,
@@ -150,7 +204,9 @@ impl Asked<'_> {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Option<bool>, RunError> {
         let contents = Contents::from([(self.table, vec![self.values.to_vec()])]);
-        let after = evaluator.on(self.session, &chained.sql, &contents, laboratory)?;
+        let (session, sql) = (self.session, chained.sql.as_str());
+        let asked = Question { session, sql, contents };
+        let after = self.known.on(asked, evaluator, laboratory)?;
         let Ok(after) = after else { return Ok(None) };
         let left = &after.tables[self.table].1.rows;
         Ok(match &chained.effect {
@@ -166,8 +222,10 @@ impl Asked<'_> {
             Effect::Deletes(_) => Some(left.is_empty()),
             // A row with one of its keys is in the way of one of its rows.
             Effect::Inserts { rows: Some(rows), .. } => {
-                let nothing = Contents::new();
-                let alone = evaluator.on(self.session, &chained.sql, &nothing, laboratory)?;
+                // The table is named, so that rows that it refers to are added.
+                let nothing = Contents::from([(self.table, Vec::new())]);
+                let asked = Question { session, sql, contents: nothing };
+                let alone = self.known.on(asked, evaluator, laboratory)?;
                 let alone = alone.map(|after| after.tables[self.table].1.rows.len());
                 if alone != Ok(*rows) {
                     return Ok(None);

@@ -5,9 +5,10 @@
 //! the versions of all rows follow, with their order and their writers, and what every statement read. Nothing about
 //! the mechanism of the level is assumed.
 //!
-//! * [`case`](mod@case): the case with chains. [`rows`]: the versions. [`looks`]: what each statement saw of them.
+//! * [`case`](mod@case): the case with chains. [`rows`]: the versions; [`removed`]: rows that were removed. [`looks`]: what each statement saw of them.
 //! * [`matching`]: whether a version matches a condition, decided on its values alone.
 //! * [`edges`]: the dependencies that follow; [`cycles`]: the anomalies that they form.
+//! * [`named`](mod@named): what happens in a case, by name.
 //! * [`statements`]: the same between single statements, and the orders that fit.
 //!
 //! Source: Adya 1999; chapter 5 of the thesis on exact dependency graphs (unborn and dead versions, and "changes the
@@ -20,6 +21,8 @@ pub mod cycles;
 pub mod edges;
 pub mod looks;
 pub mod matching;
+pub mod named;
+pub mod removed;
 pub mod rows;
 #[cfg(test)]
 mod second_opinion;
@@ -33,7 +36,7 @@ use crate::laboratory::Laboratory;
 use case::ChainedCase;
 use edges::Dependencies;
 use looks::Look;
-use matching::Matches;
+use matching::{Known, Matches};
 use rows::Versions;
 
 /// What an instrumented run tells.
@@ -81,6 +84,15 @@ impl From<RunError> for Untold {
     }
 }
 
+impl std::fmt::Display for Untold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Reason(why) | Self::Unwritten(why) => f.write_str(why),
+            Self::Failed(error) => write!(f, "{error}"),
+        }
+    }
+}
+
 /// Reads the run of a chained case; `evidence` is about that run.
 pub fn traced<'t>(
     case: ChainedCase,
@@ -90,12 +102,14 @@ pub fn traced<'t>(
     let run: &Run = evidence.run;
     let transactions = evidence.transactions()?;
     let initial = evidence.initial(laboratory)?;
-    let mut versions = rows::versions(run, &case, transactions, initial)?;
     let mut evaluator = evidence.evaluator()?;
-    matching::complete(&mut versions, &case, transactions, &mut evaluator, laboratory)?;
-    let looks = looks::looks(&case, transactions, &versions)?;
-    let matches =
-        matching::matches(run, &looks, &versions, &case, transactions, &mut evaluator, laboratory)?;
+    let known = Known { run, case: &case, transactions, initial };
+    let removed = removed::removed(known, &mut evaluator, laboratory)?;
+    let mut versions = rows::versions(run, &case, transactions, initial, &removed)?;
+    versions.passes_on = (0..run.final_state.len()).any(|table| evaluator.passes_on(table));
+    matching::complete(&mut versions, known, &mut evaluator, laboratory)?;
+    let looks = looks::looks(run, &case, transactions, &versions)?;
+    let matches = matching::matches(known, &looks, &versions, &mut evaluator, laboratory)?;
     let committed: Vec<bool> = transactions.iter().map(|one| one.committed).collect();
     let dependencies = edges::dependencies(&versions, &looks, &matches, &committed);
     Ok(Traced { case, transactions, versions, looks, matches, dependencies })

@@ -10,7 +10,8 @@ use anchorite_model::{Rows, Run, Value};
 use anchorite_sql::chained::{BETWEEN_CHAINS, Effect};
 
 use super::Untold;
-use super::case::ChainedCase;
+use super::case::{ChainedCase, Part};
+use super::removed::{self, Removed};
 use crate::evidence::transactions::{Performed, Transaction};
 
 /// Number of a version in [`Versions::all`].
@@ -61,6 +62,8 @@ pub struct Versions {
     pub all: Vec<Version>,
     /// Of each row, those that were committed, in order.
     pub orders: Vec<Vec<VersionId>>,
+    /// Whether rows may disappear without a statement about them: foreign keys that pass on deletions.
+    pub passes_on: bool,
     by_chain: HashMap<(usize, String), VersionId>,
     by_statement: HashMap<usize, Vec<VersionId>>,
 }
@@ -82,6 +85,7 @@ pub fn versions(
     case: &ChainedCase,
     transactions: &[Transaction<'_>],
     initial: &[(String, Rows)],
+    removed: &Removed,
 ) -> Result<Versions, Untold> {
     let mut versions = Versions {
         tables: run.final_state.iter().map(|(name, _)| name.to_lowercase()).collect(),
@@ -104,7 +108,7 @@ pub fn versions(
     }
     for transaction in transactions {
         for performed in &transaction.statements {
-            entering.deleted(run, performed)?;
+            entering.deleted(run, performed, removed)?;
         }
     }
     versions.order(transactions)?;
@@ -289,9 +293,11 @@ impl Entering<'_, '_> {
     fn shown(&mut self, performed: &Performed<'_>) -> Result<(), Untold> {
         let Some(step) = self.case.step(performed.n) else { return Ok(()) };
         let Ok(answer) = performed.reply else { return Ok(()) };
-        let names = match (&step.chained.effect, step.reads_before) {
+        let names = match (&step.chained.effect, step.part) {
             (Effect::Reads(tables) | Effect::Lists(tables), _) => tables.clone(),
-            (Effect::Deletes(table), _) => vec![table.clone()],
+            (Effect::Deletes(table), _) | (Effect::Inserts { table, .. }, Part::Before) => {
+                vec![table.clone()]
+            }
             _ => return Ok(()),
         };
         let tables: Option<Vec<usize>> =
@@ -321,22 +327,40 @@ impl Entering<'_, '_> {
     }
 
     /// The versions in which rows are gone.
-    fn deleted(&mut self, run: &Run, performed: &Performed<'_>) -> Result<(), Untold> {
-        let Some(step) = self.case.step(performed.n).filter(|step| !step.reads_before) else {
+    fn deleted(
+        &mut self,
+        run: &Run,
+        performed: &Performed<'_>,
+        removed: &Removed,
+    ) -> Result<(), Untold> {
+        let Some(step) = self.case.step(performed.n).filter(|step| step.part != Part::Before)
+        else {
             return Ok(());
         };
-        let (Effect::Deletes(name), Ok(answer)) = (&step.chained.effect, performed.reply) else {
-            return Ok(());
+        let Ok(answer) = performed.reply else { return Ok(()) };
+        let (name, rows) = match &step.chained.effect {
+            Effect::Inserts { table, removes: true, .. } => {
+                (table, removed.get(&performed.n).cloned().unwrap_or_default())
+            }
+            Effect::Deletes(name) if step.chained.before.is_some() => {
+                let rows = removed::read_before(run, &self.writers, performed)?;
+                if answer.affected.is_some_and(|count| count != rows.len() as u64) {
+                    return Err(
+                        "a DELETE removed other rows than were read immediately before".into()
+                    );
+                }
+                (name, rows)
+            }
+            Effect::Deletes(name) => {
+                (name, answer.results.iter().flat_map(|result| result.rows.clone()).collect())
+            }
+            _ => return Ok(()),
         };
         let table = self.versions.table(name).ok_or("a DELETE is about another table")?;
-        let before = performed.n.checked_sub(1).and_then(|n| self.case.step(n));
-        let rows = if before.is_some_and(|before| before.reads_before && before.of == step.of) {
-            self.read_before(run, performed, answer.affected)?
-        } else {
-            answer.results.iter().flat_map(|result| result.rows.clone()).collect()
-        };
         for values in rows {
-            let replaced = self.row(table, &values)?;
+            // What it returns for itself stands before the whole row.
+            let start = values.len().saturating_sub(self.versions.columns[table]);
+            let replaced = self.row(table, &values[start..])?;
             let row = self.versions.all[replaced].row;
             let mut version = Version {
                 row,
@@ -349,31 +373,6 @@ impl Entering<'_, '_> {
             self.versions.all.push(version);
         }
         Ok(())
-    }
-
-    /// The rows that were read immediately before a DELETE, if nothing came between.
-    fn read_before(
-        &self,
-        run: &Run,
-        performed: &Performed<'_>,
-        affected: Option<u64>,
-    ) -> Result<Vec<Vec<Value>>, Untold> {
-        const OTHERS: &str = "a DELETE removed other rows than were read immediately before";
-        let (_, query) = *self.writers.get(&(performed.n - 1)).ok_or(OTHERS)?;
-        let Ok(answer) = query.reply else { return Err(OTHERS.into()) };
-        let came_between = run.events.iter().any(|event| {
-            event.n != performed.n
-                && event.answered.is_some_and(|at| at > query.end && at < performed.end)
-        });
-        if came_between {
-            return Err("another statement came between a DELETE and the query before it".into());
-        }
-        let rows: Vec<Vec<Value>> =
-            answer.results.iter().flat_map(|result| result.rows.clone()).collect();
-        if affected.is_some_and(|count| count != rows.len() as u64) {
-            return Err(OTHERS.into());
-        }
-        Ok(rows)
     }
 }
 

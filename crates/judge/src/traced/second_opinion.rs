@@ -92,6 +92,7 @@ fn add_look(
         is_whole: true,
         is_partial: false,
         is_for_keys: false,
+        like: None,
         by_write: false,
         is_blind: false,
         start: 0,

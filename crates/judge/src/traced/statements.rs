@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anchorite_sql::chained::Effect;
 
 use super::Traced;
+use super::case::Part;
 use super::edges::{Dependencies, dependencies};
 use crate::evidence::transactions::Performed;
 
@@ -42,8 +43,9 @@ impl Traced<'_> {
         let counts = |node: &Node<'_>| {
             let performed = node.performed;
             let step = self.case.step(performed.n);
-            let is_of_rows =
-                step.is_some_and(|step| !step.reads_before && step.chained.effect != Effect::None);
+            let is_of_rows = step.is_some_and(|step| {
+                step.part != Part::Before && step.chained.effect != Effect::None
+            });
             is_of_rows && performed.reply.is_ok() && !performed.undone && !performed.ignored
         };
         let mut nodes: Vec<Node<'_>> = all.filter(counts).collect();

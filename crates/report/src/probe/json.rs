@@ -2,8 +2,10 @@
 //!
 //! One object per case, level and target. `how` says how it was prevented, or is `shown` if it was not; `because` is
 //! the sentence that decided. A case that could not run has null as `observed` and `how`, and the reason in `not_run`.
-//! `claim_url` and `claim_says` are left out if there is no claim.
+//! `graph` lists the anomalies that the dependency graph of an instrumented run names; null, with the reason in
+//! `no_graph`, where there is none. `claim_url` and `claim_says` are left out if there is no claim.
 
+use anchorite_judge::traced::cycles::Sighting;
 use serde_json::{Map, Value as Json, json};
 
 use super::{CaseProbe, LevelProbe, Probe};
@@ -39,6 +41,16 @@ fn result(probe: &Probe, level: &LevelProbe, case: &CaseProbe) -> Json {
             add("observed", Json::Null);
             add("how", Json::Null);
             add("not_run", json!(reason));
+        }
+    }
+    match &case.graph {
+        Ok(found) => {
+            let one = |seen: &Sighting| json!({"name": seen.anomaly.name(), "shape": seen.shape, "because": seen.because});
+            add("graph", found.iter().map(one).collect());
+        }
+        Err(reason) => {
+            add("graph", Json::Null);
+            add("no_graph", json!(reason));
         }
     }
     add("contradiction", json!(case.contradicts()));

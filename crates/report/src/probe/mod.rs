@@ -17,6 +17,7 @@ mod words;
 
 use anchorite_claims::{Anomaly, Documented, Promise};
 use anchorite_judge::Observation;
+use anchorite_judge::traced::cycles::Sighting;
 use anchorite_model::{BlockingKnowledge, Level, TargetInfo};
 
 pub use html::html;
@@ -75,6 +76,8 @@ pub struct CaseProbe {
     pub documented: Documented<'static>,
     /// What was observed, or why the case could not run.
     pub outcome: Result<Observation, String>,
+    /// The anomalies in the dependency graph of the same case on instrumented tables, or why there is none.
+    pub graph: Result<Vec<Sighting>, String>,
 }
 
 impl CaseProbe {

@@ -1,6 +1,7 @@
 //! Probes made by hand.
 
 use anchorite_claims::{Anomaly, Claims};
+use anchorite_judge::traced::cycles::Sighting;
 use anchorite_judge::{How, Observation};
 use anchorite_model::{BlockingKnowledge, Level, Product, TargetInfo};
 use anchorite_report::probe::{CaseProbe, LevelProbe, Probe};
@@ -90,6 +91,7 @@ fn level(level: Level, is_default: bool, letters: &str) -> LevelProbe {
         anomaly,
         documented: claims.about(&target(), level, anomaly, name),
         outcome: outcome(anomaly, letter),
+        graph: outcome(anomaly, letter).map(|seen| graph(&seen)),
     };
     LevelProbe {
         level: Some(level),
@@ -98,6 +100,18 @@ fn level(level: Level, is_default: bool, letters: &str) -> LevelProbe {
         blocking: Some(BlockingKnowledge::Asked("data_lock_waits".to_owned())),
         cases: names.into_iter().chain(variants).zip(letters.chars()).map(case).collect(),
     }
+}
+
+/// What the graph says about a case: what it is about, where that happened.
+fn graph(seen: &Observation) -> Vec<Sighting> {
+    let sighting = Sighting {
+        anomaly: seen.anomaly,
+        shape: seen.anomaly.name(),
+        by_write: false,
+        steps: Vec::new(),
+        because: vec!["t1 before t2: step 1 of t1 saw (1, 10) of t".to_owned()],
+    };
+    if seen.possible { vec![sighting] } else { Vec::new() }
 }
 
 /// Everything is as claimed.

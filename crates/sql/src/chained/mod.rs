@@ -3,14 +3,17 @@
 //! Idea: every table gets one more column, the *chain*. An INSERT begins it with a name that no other row has, an
 //! UPDATE appends its own label, and a query also returns the rows that it has read. So whoever sees a row sees which
 //! version it is, and which versions were before it: row key, version key and the order of the writes in one value.
-//! Nothing is read in addition, except by a DELETE where the product has no RETURNING: there the rows are read and
+//! Nothing is read in addition, except for the rows that a statement removes without returning them: they are read and
 //! locked immediately before.
 //!
 //! Source: the writer lists of IsoRel (ISSTA 2025); row and version keys of TxCheck (OSDI 2023). Assumption: a
 //! statement may have one more column and mean the same. Blind spot: statements that change rows of several tables,
-//! REPLACE, and whatever has no tree; an UPDATE that leaves a row as it was writes a version here.
+//! and whatever has no tree; an UPDATE that leaves a row as it was writes a version here.
 
+mod merge;
 mod query;
+mod setup;
+mod several;
 mod write;
 
 use std::collections::BTreeSet;
@@ -19,14 +22,11 @@ use std::ops::ControlFlow::Continue;
 use anchorite_model::StatementKind;
 use anchorite_model::Value;
 use anchorite_model::sql::{Dialect, literal};
-use sqlparser::ast::{
-    ColumnDef, DataType, Expr, Ident, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins,
-};
+use sqlparser::ast::{Expr, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins};
 
 use crate::parse::parse;
 use crate::syntax::last_name;
 use crate::walk::Node;
-use crate::{ParsedStatement, tokens};
 
 /// The name of the column.
 pub const CHAIN: &str = "anchorite_chain";
@@ -34,10 +34,12 @@ pub const CHAIN: &str = "anchorite_chain";
 /// What stands between the chains that an aggregate lists.
 pub const BETWEEN_CHAINS: char = ';';
 
+pub use setup::{chained_setup, view};
+
 /// A statement that keeps or shows chains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chained {
-    /// What is sent immediately before: a locking query for the whole rows that a DELETE will find.
+    /// What is sent immediately before: a locking query for the whole rows that the statement may remove.
     pub before: Option<String>,
     /// The statement.
     pub sql: String,
@@ -68,6 +70,8 @@ pub enum Effect {
         rows: Option<usize>,
         /// Whether a row that is there already is no error.
         tolerant: bool,
+        /// Whether it may remove such a row.
+        removes: bool,
     },
     /// It changes rows of this table.
     Updates(String),
@@ -78,73 +82,39 @@ pub enum Effect {
 /// Why a statement cannot keep chains.
 pub type Unchained = &'static str;
 
-/// The statement with chains; `label` is what it leaves in them, and `returning` whether DELETE … RETURNING exists.
-pub fn chained(
-    sql: &str,
-    label: &str,
-    dialect: Dialect,
-    returning: bool,
-) -> Result<Chained, Unchained> {
-    let writer = Writer { label, dialect, returning };
-    match StatementKind::of(sql) {
-        StatementKind::Ddl => Err("there is DDL in the schedule"),
-        StatementKind::Select { .. } => query::with_chains(sql, &writer),
-        kind if kind.writes() => write::with_chains(sql, &writer),
+/// How the statements of a case keep chains.
+#[derive(Debug, Clone)]
+pub struct Style {
+    /// The family of their language.
+    pub dialect: Dialect,
+    /// Whether DELETE … RETURNING exists.
+    pub returning: bool,
+    /// The views of the set-up, each with its table.
+    pub views: Vec<(String, String)>,
+}
+
+impl Style {
+    /// The table behind a name.
+    fn base(&self, name: &str) -> String {
+        let view = self.views.iter().find(|(view, _)| view == name);
+        view.map_or(name, |(_, table)| table).to_owned()
+    }
+}
+
+/// The statement with chains; `label` is what it leaves in them.
+pub fn chained(sql: &str, label: &str, style: &Style) -> Result<Chained, Unchained> {
+    let writer = Writer { label, style };
+    let made = match StatementKind::of(sql) {
+        StatementKind::Ddl if setup::is_index(sql, style.dialect) => Chained::plain(sql),
+        StatementKind::Ddl => return Err("there is DDL in the schedule"),
+        StatementKind::Select { .. } => query::with_chains(sql, &writer)?,
+        kind if kind.writes() => write::with_chains(sql, &writer)?,
         StatementKind::Other | StatementKind::SetCommand => {
-            Err("a statement is of a kind that is not followed")
+            return Err("a statement is of a kind that is not followed");
         }
-        _ => Ok(Chained::plain(sql)),
-    }
-}
-
-/// A statement of the set-up with chains.
-pub fn chained_setup(sql: &str, label: &str, dialect: Dialect) -> Result<String, Unchained> {
-    const UNKNOWN: Unchained = "the set-up does more than to make and fill tables";
-    match StatementKind::of(sql) {
-        StatementKind::Ddl => {}
-        kind if kind.writes() => return Ok(chained(sql, label, dialect, false)?.sql),
-        _ => return Err(UNKNOWN),
-    }
-    let mut parsed = ParsedStatement::read(sql, dialect);
-    match parsed.tree() {
-        Some(Statement::CreateIndex(_)) => return Ok(sql.to_owned()),
-        Some(Statement::CreateTable(create)) if create.query.is_none() => {}
-        Some(_) => return Err(UNKNOWN),
-        None => return column_in_text(sql, dialect).ok_or(UNKNOWN),
-    }
-    parsed.edit(|tree| {
-        if let Statement::CreateTable(create) = tree {
-            let data_type = DataType::Varchar(None);
-            let name = Ident::new(CHAIN);
-            create.columns.push(ColumnDef { name, data_type, options: Vec::new() });
-        }
-    });
-    let without_length = format!("{CHAIN} VARCHAR");
-    let text = parsed.text().replacen(&without_length, &format!("{CHAIN} {TYPE}"), 1);
-    if parsed.is_sound() && text != sql { Ok(text) } else { Err(UNKNOWN) }
-}
-
-/// The type of the column.
-const TYPE: &str = "VARCHAR(255)";
-
-/// The column at the end of a list that the parser does not know: MySQL's tables with storage options.
-fn column_in_text(sql: &str, dialect: Dialect) -> Option<String> {
-    let tokens = tokens::significant(sql, dialect);
-    let is_table = tokens.get(1).is_some_and(|token| token.is_word("TABLE"));
-    if dialect != Dialect::Mysql || !is_table || !tokens.first()?.is_word("CREATE") {
-        return None;
-    }
-    let mut depth = 0;
-    let end = tokens.iter().find(|token| {
-        match token.text {
-            "(" => depth += 1,
-            ")" => depth -= 1,
-            _ => {}
-        }
-        token.text == ")" && depth == 0
-    })?;
-    let (head, tail) = sql.split_at(end.start);
-    Some(format!("{head}, {CHAIN} {TYPE}{tail}"))
+        _ => Chained::plain(sql),
+    };
+    Ok(made.about_tables(style))
 }
 
 impl Chained {
@@ -158,19 +128,34 @@ impl Chained {
             is_blind: false,
         }
     }
+
+    /// The same with the names of tables instead of views.
+    fn about_tables(mut self, style: &Style) -> Self {
+        match &mut self.effect {
+            Effect::None => {}
+            Effect::Reads(names) | Effect::Lists(names) => {
+                names.iter_mut().for_each(|name| *name = style.base(name));
+            }
+            Effect::Inserts { table, .. } | Effect::Updates(table) | Effect::Deletes(table) => {
+                *table = style.base(table);
+            }
+        }
+        self.decides_by_row = self.decides_by_row.map(|name| style.base(&name));
+        self.unseen = self.unseen.iter().map(|name| style.base(name)).collect();
+        self
+    }
 }
 
 /// How chains are written.
 pub(crate) struct Writer<'w> {
     label: &'w str,
-    dialect: Dialect,
-    returning: bool,
+    style: &'w Style,
 }
 
 impl Writer<'_> {
     /// An expression from its text.
     fn expression(&self, text: &str) -> Option<Expr> {
-        let Statement::Query(query) = parse(&format!("SELECT {text}"), self.dialect)? else {
+        let Statement::Query(query) = parse(&format!("SELECT {text}"), self.style.dialect)? else {
             return None;
         };
         let SetExpr::Select(mut select) = *query.body else { return None };
@@ -185,8 +170,14 @@ impl Writer<'_> {
         self.expression(&self.quoted(&format!("{}.{row}", self.label)))
     }
 
+    /// The chain of a row that this statement makes from another one, as text; `column` names the chain of that.
+    fn copied(&self, column: &str) -> String {
+        let head = self.quoted(&format!("{}(", self.label));
+        self.joined(&[&head, column, &self.quoted(")")])
+    }
+
     fn quoted(&self, text: &str) -> String {
-        literal(&Value::Text(text.to_owned()), self.dialect)
+        literal(&Value::Text(text.to_owned()), self.style.dialect)
     }
 
     /// The chain of a row that this statement changes; `column` names its present one.
@@ -196,7 +187,7 @@ impl Writer<'_> {
     }
 
     fn joined(&self, parts: &[&str]) -> String {
-        match self.dialect {
+        match self.style.dialect {
             Dialect::Mysql => format!("CONCAT({})", parts.join(", ")),
             Dialect::Postgres | Dialect::Sqlite => parts.join(" || "),
         }
@@ -205,7 +196,7 @@ impl Writer<'_> {
     /// All chains of a group of rows.
     fn listed(&self, column: &str) -> Option<Expr> {
         let between = self.quoted(&BETWEEN_CHAINS.to_string());
-        self.expression(&match self.dialect {
+        self.expression(&match self.style.dialect {
             Dialect::Mysql => format!("GROUP_CONCAT({column} SEPARATOR {between})"),
             Dialect::Postgres => format!("STRING_AGG({column}, {between})"),
             Dialect::Sqlite => format!("GROUP_CONCAT({column}, {between})"),
@@ -214,7 +205,8 @@ impl Writer<'_> {
 
     /// `name.*`
     fn whole_row(&self, name: &str) -> Option<SelectItem> {
-        let Statement::Query(query) = parse(&format!("SELECT {name}.*"), self.dialect)? else {
+        let Statement::Query(query) = parse(&format!("SELECT {name}.*"), self.style.dialect)?
+        else {
             return None;
         };
         let SetExpr::Select(mut select) = *query.body else { return None };
@@ -240,17 +232,21 @@ fn only(from: &TableWithJoins) -> Option<Named> {
     from.joins.is_empty().then(|| named(&from.relation))?
 }
 
-/// The tables of queries inside others: from this depth on.
+/// The tables of queries inside others: from this depth on; not the names that WITH gives to queries.
 fn tables_below(tree: &Statement, from: usize) -> BTreeSet<String> {
-    let (mut depth, mut found) = (0, BTreeSet::new());
+    let (mut depth, mut found, mut given) = (0, BTreeSet::new(), BTreeSet::new());
     crate::walk::Part::walk(tree, &mut |node| {
         match node {
-            Node::Query(_) => depth += 1,
+            Node::Query(query) => {
+                depth += 1;
+                let queries = query.with.iter().flat_map(|with| &with.cte_tables);
+                given.extend(queries.map(|query| query.alias.name.value.to_lowercase()));
+            }
             Node::QueryEnd => depth -= 1,
             Node::Table(name) if depth >= from => drop(found.insert(last_name(name))),
             _ => {}
         }
         Continue(())
     });
-    found
+    found.difference(&given).cloned().collect()
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow::Continue;
 
+use anchorite_model::sql::{Dialect, Token, TokenKind, Tokens};
 use sqlparser::ast::{
     Expr, GroupByExpr, JoinConstraint, JoinOperator, NonBlock, Query, Select, SelectItem, SetExpr,
     Statement,
@@ -10,7 +11,10 @@ use sqlparser::ast::{
 
 use super::{Chained, Effect, Named, Unchained, Writer, named, tables_below};
 use crate::ParsedStatement;
-use crate::syntax::{last_name, relations};
+use crate::locking::{skips_locked, without_locking_clause};
+use crate::parse::parse;
+use crate::syntax::last_name;
+use crate::tokens::{is_any, outside_parentheses, significant};
 use crate::walk::{Node, Part};
 
 /// Functions of several rows that are listed in full.
@@ -35,17 +39,22 @@ const AGGREGATES: [&str; 16] = [
 
 /// The query, with the rows that it reads behind its own columns.
 pub(super) fn with_chains(sql: &str, writer: &Writer<'_>) -> Result<Chained, Unchained> {
-    let mut parsed = ParsedStatement::read(sql, writer.dialect);
-    let Some(tree) = parsed.tree() else {
+    let dialect = writer.style.dialect;
+    let mut parsed = ParsedStatement::read(sql, dialect);
+    // Without the hints and locks that the parser does not know, its tables are still the same.
+    let bare = bare(sql, dialect);
+    let plain = parse(&bare, dialect);
+    let Some(tree) = parsed.tree().or(plain.as_ref()) else {
         return Err("a query is not understood");
     };
     let nested = tables_below(tree, 2);
-    let everything = relations(tree);
+    let everything = tables_below(tree, 1);
     let Some(plan) = plan(tree, writer) else {
         let unseen = everything;
         return Ok(Chained { unseen, ..Chained::plain(sql) });
     };
-    let is_by_row = nested.is_empty() && plan.takes_all && plan.tables.len() == 1;
+    let takes_all = plan.takes_all && !skips_locked(sql, dialect);
+    let is_by_row = nested.is_empty() && takes_all && plan.tables.len() == 1;
     let decides_by_row = plan.tables.first().filter(|_| is_by_row).cloned();
     let mut unseen = nested;
     // Which rows of a join are missing is decided by rows of several tables.
@@ -53,21 +62,57 @@ pub(super) fn with_chains(sql: &str, writer: &Writer<'_>) -> Result<Chained, Unc
         unseen.extend(plan.tables.iter().cloned());
     }
     let items = plan.items;
-    parsed.edit(|tree| {
-        if let Some(select) = select_mut(tree) {
-            select.projection.extend(items);
-        }
-    });
-    if !parsed.is_sound() {
-        return Err("a query cannot return more columns");
-    }
+    let text = if parsed.tree().is_some() {
+        parsed.edit(|tree| {
+            if let Some(select) = select_mut(tree) {
+                select.projection.extend(items);
+            }
+        });
+        parsed.is_sound().then(|| parsed.text().to_owned())
+    } else {
+        in_text(sql, &items, dialect)
+    };
+    let sql = text.ok_or("a query cannot return more columns")?;
     let effect = if plan.lists { Effect::Lists(plan.tables) } else { Effect::Reads(plan.tables) };
-    Ok(Chained {
-        effect,
-        decides_by_row,
-        unseen,
-        ..Chained { sql: parsed.text().to_owned(), ..Chained::plain(sql) }
-    })
+    Ok(Chained { effect, decides_by_row, unseen, ..Chained::plain(&sql) })
+}
+
+/// The query without its locks and hints.
+fn bare(sql: &str, dialect: Dialect) -> String {
+    let text = without_locking_clause(sql, dialect).unwrap_or(sql);
+    let tokens: Vec<Token<'_>> = Tokens::new(text, 0, dialect).map_while(Result::ok).collect();
+    let tokens: Vec<&Token<'_>> = tokens
+        .iter()
+        .filter(|token| token.is_significant() || token.kind == TokenKind::Hint)
+        .collect();
+    let is = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| is_any(token, words));
+    let (mut kept, mut at) = (Vec::new(), 0);
+    while let Some(token) = tokens.get(at) {
+        let of_index = is(at, &["USE", "FORCE", "IGNORE"]) && is(at + 1, &["INDEX", "KEY"]);
+        at += if token.kind == TokenKind::Hint {
+            1
+        } else if is(at, &["NOT"]) && is(at + 1, &["INDEXED"]) {
+            2
+        } else if is(at, &["INDEXED"]) && is(at + 1, &["BY"]) {
+            3
+        } else if of_index {
+            let end = tokens[at..].iter().position(|token| token.is_symbol(")"));
+            end.map_or(1, |end| end + 1)
+        } else {
+            kept.push(token.text);
+            1
+        };
+    }
+    kept.join(" ")
+}
+
+/// More columns before the FROM of a query that the parser does not know in full.
+fn in_text(sql: &str, items: &[SelectItem], dialect: Dialect) -> Option<String> {
+    let outer = outside_parentheses(&significant(sql, dialect));
+    let from = outer.iter().find(|token| token.is_word("FROM"))?;
+    let (head, tail) = sql.split_at(from.start);
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    Some(format!("{}, {} {tail}", head.trim_end(), items.join(", ")))
 }
 
 /// What is added to a query.
@@ -149,7 +194,7 @@ fn has_aggregate(item: &SelectItem) -> bool {
 }
 
 /// Whether every row that matches the condition has a part in the result.
-fn takes_all(query: &Query, select: &Select) -> bool {
+pub(super) fn takes_all(query: &Query, select: &Select) -> bool {
     let skips = |nonblock: &Option<NonBlock>| *nonblock == Some(NonBlock::SkipLocked);
     query.limit_clause.is_none()
         && query.fetch.is_none()
@@ -167,14 +212,19 @@ fn select_mut(tree: &mut Statement) -> Option<&mut Select> {
     }
 }
 
-/// The only table of a query that may fill another one: one plain table, and each of its rows gives one.
+/// The only table of a query that may fill another one: one plain table, and each of its rows gives one. No table if
+/// the query gives a single row.
 pub(super) fn source(query: &Query) -> Option<Option<Named>> {
     let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    let has_aggregates = select.projection.iter().any(has_aggregate);
+    if query.with.is_none() && !is_grouped(select) && has_aggregates {
+        return Some(None);
+    }
     let is_plain = query.with.is_none()
         && select.distinct.is_none()
         && select.having.is_none()
         && !is_grouped(select)
-        && !select.projection.iter().any(has_aggregate);
+        && !has_aggregates;
     let mut tables = tables(select).filter(|_| is_plain)?;
     match tables.len() {
         0 | 1 => Some(tables.pop()),

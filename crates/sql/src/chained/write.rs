@@ -2,28 +2,36 @@
 
 use std::collections::BTreeSet;
 
+use anchorite_model::sql::Dialect;
 use sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, FromTable, Ident, Insert, ObjectName, OnConflictAction,
     OnInsert, Query, SelectItem, SetExpr, SqliteOnConflict, Statement, Update,
     WildcardAdditionalOptions,
 };
 
-use super::{CHAIN, Chained, Effect, Unchained, Writer, only, query, tables_below};
+use super::{CHAIN, Chained, Effect, Unchained, Writer, merge, only, query, several, tables_below};
 use crate::ParsedStatement;
 use crate::syntax::{columns_in, insert_table};
 
-const SEVERAL: Unchained = "a write is about several tables";
-const UNKNOWN: Unchained = "a write is not understood";
+pub(super) const UNKNOWN: Unchained = "a write is not understood";
 
 /// The write, with its label in the chains of the rows that it writes.
 pub(super) fn with_chains(sql: &str, writer: &Writer<'_>) -> Result<Chained, Unchained> {
-    let mut parsed = ParsedStatement::read(sql, writer.dialect);
+    let mut parsed = ParsedStatement::read(sql, writer.style.dialect);
     let tree = parsed.tree().ok_or(UNKNOWN)?;
     let below = tables_below(tree, 1);
+    let everything = tables_below(tree, 0);
     let (mut done, edit) = match tree {
+        Statement::Update(update) if several::updates_joined(update) => {
+            several::updated(update, everything, writer)?
+        }
         Statement::Update(update) => updated(update, below, writer)?,
+        Statement::Delete(delete) if several::deletes_joined(delete) => {
+            several::deleted(delete, everything, writer)?
+        }
         Statement::Delete(delete) => deleted(delete, below, writer)?,
         Statement::Insert(insert) => inserted(insert, writer)?,
+        Statement::Merge(merge) => merge::merged(merge, below, writer)?,
         _ => return Err(UNKNOWN),
     };
     let mut is_done = false;
@@ -35,9 +43,9 @@ pub(super) fn with_chains(sql: &str, writer: &Writer<'_>) -> Result<Chained, Unc
     Ok(done)
 }
 
-type Edit<'e> = Box<dyn FnOnce(&mut Statement) -> Option<()> + 'e>;
+pub(super) type Edit<'e> = Box<dyn FnOnce(&mut Statement) -> Option<()> + 'e>;
 
-fn assignment(value: sqlparser::ast::Expr) -> Assignment {
+pub(super) fn assignment(value: sqlparser::ast::Expr) -> Assignment {
     let name = ObjectName::from(vec![Ident::new(CHAIN)]);
     Assignment { target: AssignmentTarget::ColumnName(name), value }
 }
@@ -47,7 +55,7 @@ fn updated<'e>(
     unseen: BTreeSet<String>,
     writer: &'e Writer<'e>,
 ) -> Result<(Chained, Edit<'e>), Unchained> {
-    let table = only(&update.table).filter(|_| update.from.is_none()).ok_or(SEVERAL)?;
+    let table = only(&update.table).ok_or(UNKNOWN)?;
     if update.or.is_some() {
         return Err("an UPDATE leaves out rows that conflict");
     }
@@ -81,21 +89,19 @@ fn deleted<'e>(
     unseen: BTreeSet<String>,
     writer: &'e Writer<'e>,
 ) -> Result<(Chained, Edit<'e>), Unchained> {
-    let FromTable::WithFromKeyword(from) = &delete.from else { return Err(SEVERAL) };
-    let ([from], None, true) = (from.as_slice(), &delete.using, delete.tables.is_empty()) else {
-        return Err(SEVERAL);
-    };
-    let table = only(from).ok_or(SEVERAL)?;
+    let FromTable::WithFromKeyword(from) = &delete.from else { return Err(UNKNOWN) };
+    let [from] = from.as_slice() else { return Err(UNKNOWN) };
+    let table = only(from).ok_or(UNKNOWN)?;
     let takes_some = delete.limit.is_some();
     let chained = Chained {
-        before: (!writer.returning).then(|| reading(delete, from)),
+        before: (!writer.style.returning).then(|| reading(delete, from)),
         effect: Effect::Deletes(table.table.clone()),
         decides_by_row: (!takes_some && unseen.is_empty()).then(|| table.table.clone()),
         is_blind: unseen.is_empty(),
         unseen: with_own(unseen, &table.table, takes_some),
         ..Chained::plain("")
     };
-    let returning = writer.returning;
+    let returning = writer.style.returning;
     let edit: Edit<'e> = Box::new(move |tree| {
         let Statement::Delete(delete) = tree else { return None };
         if returning {
@@ -123,14 +129,20 @@ fn reading(delete: &Delete, from: &sqlparser::ast::TableWithJoins) -> String {
     text + " FOR UPDATE"
 }
 
+impl Writer<'_> {
+    /// A query that reads and locks all rows of a table.
+    fn reading_all(&self, table: &str) -> String {
+        match self.style.dialect {
+            Dialect::Sqlite => format!("SELECT * FROM {table}"),
+            Dialect::Mysql | Dialect::Postgres => format!("SELECT * FROM {table} FOR UPDATE"),
+        }
+    }
+}
+
 fn inserted<'e>(insert: &Insert, writer: &'e Writer<'e>) -> Result<(Chained, Edit<'e>), Unchained> {
-    let replaces = insert.replace_into || insert.or == Some(SqliteOnConflict::Replace);
-    if replaces
-        || insert.overwrite
-        || insert.partitioned.is_some()
-        || !insert.assignments.is_empty()
-    {
-        return Err("an INSERT replaces rows");
+    let removes = insert.replace_into || insert.or == Some(SqliteOnConflict::Replace);
+    if insert.overwrite || insert.partitioned.is_some() || !insert.assignments.is_empty() {
+        return Err("an INSERT has no list of values");
     }
     let table = insert_table(insert);
     let source = insert.source.as_ref().ok_or("an INSERT has no values")?;
@@ -141,9 +153,15 @@ fn inserted<'e>(insert: &Insert, writer: &'e Writer<'e>) -> Result<(Chained, Edi
         }
         _ => (None, query::all_of(source)),
     };
-    let tolerant = insert.ignore || insert.or.is_some() || insert.on.is_some();
-    let chained =
-        Chained { effect: Effect::Inserts { table, rows, tolerant }, unseen, ..Chained::plain("") };
+    let tolerant = removes || insert.ignore || insert.or.is_some() || insert.on.is_some();
+    let chained = Chained {
+        before: removes.then(|| writer.reading_all(&writer.style.base(&table))),
+        // Which rows are in the way of a query's rows is not shown.
+        unseen: if tolerant { with_own(unseen, &table, false) } else { unseen },
+        is_blind: removes,
+        effect: Effect::Inserts { table, rows, tolerant, removes },
+        ..Chained::plain("")
+    };
     let edit: Edit<'e> = Box::new(move |tree| {
         let Statement::Insert(insert) = tree else { return None };
         if !insert.columns.is_empty() {
@@ -176,11 +194,7 @@ fn begin_chains(source: &mut Query, writer: &Writer<'_>) -> Option<()> {
         SetExpr::Values(_) => None,
         _ => query::source(source)?,
     };
-    let copied = from.map(|table| {
-        let column = format!("{}.{CHAIN}", table.called);
-        let head = writer.quoted(&format!("{}(", writer.label));
-        writer.joined(&[&head, &column, &writer.quoted(")")])
-    });
+    let copied = from.map(|table| writer.copied(&format!("{}.{CHAIN}", table.called)));
     match source.body.as_mut() {
         SetExpr::Values(values) => {
             for (at, row) in values.rows.iter_mut().enumerate() {
