@@ -10,6 +10,7 @@
 //! Assumption: what a statement does depends on the rows of its tables alone. Blind spot: statements in a circle of
 //! dependencies, for which there is no order; keys that an INSERT must not meet.
 
+use anchorite_claims::{Anomaly, Promise};
 use anchorite_model::sql::Dialect;
 use anchorite_model::{
     Answer, Case, Ending, Judgement, Outcome, Rows, Run, Statement, Step, Value, Verdict,
@@ -18,7 +19,7 @@ use anchorite_sql::chained::{BETWEEN_CHAINS, Effect};
 use anchorite_sql::tokens::significant;
 
 use super::{Needs, Oracle, Unjudged};
-use crate::evidence::{Evidence, Prepared};
+use crate::evidence::{Evidence, Prepared, level_of};
 use crate::laboratory::Laboratory;
 use crate::traced::case::chained_case;
 use crate::traced::statements::{Choice, Node, order};
@@ -119,6 +120,13 @@ impl Oracle for Reorder {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged> {
         let run = evidence.run;
+        let level =
+            level_of(run).ok_or_else(|| "the sessions ran at different levels".to_owned())?;
+        let about = evidence.claims.about(&run.target, level, Anomaly::G1a, "G1a");
+        if about.promise != Promise::Prevented {
+            let reason = "the level does not promise that statements see only what was committed";
+            return Err(reason.to_owned().into());
+        }
         let case = chained_case(&run.case, run.target.product)?;
         let instrumented = evidence.prepared(self.name()).first().and_then(Option::as_ref);
         let is_whole = |run: &&Run| run.ending == Ending::Complete;

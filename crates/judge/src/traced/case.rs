@@ -1,8 +1,8 @@
 //! A case with chains, and which of its statements belong to which of the original one.
 //!
-//! Idea: before a statement that reads rows which it does not show (a query inside it, a join, LIMIT) stands a query of
-//! all rows of these tables. It is a statement of its own, so what follows from it is certain; and it says what the next
-//! statement can have seen, if nothing came between.
+//! Idea: before a statement that reads rows which it does not show (a query inside it, a join, LIMIT) stands a query
+//! of all rows of these tables. It is a statement of its own, so what follows from it is certain; and it says what the
+//! next statement can have seen, if nothing came between.
 
 use anchorite_model::sql::Dialect;
 use anchorite_model::{Case, Product, Statement, StatementKind, Step};

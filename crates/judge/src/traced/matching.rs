@@ -8,65 +8,23 @@
 //! Assumption: a statement does with one row what it does with it among others; where it has a query inside, or takes
 //! some of the rows, nothing is asked. Blind spot: a row that cannot stand alone (a foreign key): then it is not known.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use anchorite_model::{Rows, Run, RunError, Value};
+use anchorite_model::{Run, RunError, Value};
 use anchorite_sql::chained::Effect;
 use anchorite_sql::followed::{Tables, Write};
 use anchorite_sql::formula::{Formula, Scope};
 
 use super::case::{ChainedCase, Part};
+use super::known::Known;
 use super::looks::Look;
 use super::removed;
 use super::rows::{self, VersionId, Versions};
-use crate::evidence::evaluator::{After, Contents, Evaluator, Question, Untried};
-use crate::evidence::transactions::Transaction;
+use crate::evidence::evaluator::{Contents, Evaluator, Question};
 use crate::laboratory::Laboratory;
 
 /// Whether a version matches the condition of a look, by their numbers; what is not in it is not known.
 pub type Matches = HashMap<(usize, VersionId), bool>;
-
-/// What is known about a case while versions are asked about.
-#[derive(Clone, Copy)]
-pub struct Known<'k, 'r> {
-    /// The instrumented run.
-    pub run: &'r Run,
-    /// Its statements.
-    pub case: &'k ChainedCase,
-    /// Its transactions.
-    pub transactions: &'k [Transaction<'r>],
-    /// The tables before the first statement.
-    pub initial: &'k [(String, Rows)],
-}
-
-impl Known<'_, '_> {
-    /// What a statement does to these rows. Rows that they refer to are added as they were at the beginning, or at the
-    /// end.
-    pub fn on(
-        &self,
-        asked: Question<'_>,
-        evaluator: &mut Evaluator<'_>,
-        laboratory: &mut Laboratory<'_>,
-    ) -> Result<Result<After, Untried>, RunError> {
-        let Question { session, sql, contents } = asked;
-        let mut after = evaluator.on(session, sql, &contents, laboratory)?;
-        for tables in [self.initial, &self.run.final_state] {
-            let mut parents = BTreeSet::new();
-            for table in contents.keys() {
-                parents.extend(evaluator.may_refer_to(*table));
-            }
-            if after.is_ok() || parents.is_empty() {
-                break;
-            }
-            let mut contents = contents.clone();
-            for parent in parents {
-                contents.entry(parent).or_insert_with(|| tables[parent].1.rows.clone());
-            }
-            after = evaluator.on(session, sql, &contents, laboratory)?;
-        }
-        Ok(after)
-    }
-}
 
 /// Finds out the values of versions that no answer showed.
 pub fn complete(

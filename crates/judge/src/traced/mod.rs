@@ -5,7 +5,8 @@
 //! the versions of all rows follow, with their order and their writers, and what every statement read. Nothing about
 //! the mechanism of the level is assumed.
 //!
-//! * [`case`](mod@case): the case with chains. [`rows`]: the versions; [`removed`]: rows that were removed. [`looks`]: what each statement saw of them.
+//! * [`case`](mod@case): the case with chains. [`rows`]: the versions; [`removed`]: rows that were removed.
+//! * [`looks`]: what each statement saw of them.
 //! * [`matching`]: whether a version matches a condition, decided on its values alone.
 //! * [`edges`]: the dependencies that follow; [`cycles`]: the anomalies that they form.
 //! * [`named`](mod@named): what happens in a case, by name.
@@ -19,6 +20,7 @@
 pub mod case;
 pub mod cycles;
 pub mod edges;
+pub mod known;
 pub mod looks;
 pub mod matching;
 pub mod named;
@@ -35,8 +37,9 @@ use crate::evidence::transactions::Transaction;
 use crate::laboratory::Laboratory;
 use case::ChainedCase;
 use edges::Dependencies;
+use known::Known;
 use looks::Look;
-use matching::{Known, Matches};
+use matching::Matches;
 use rows::Versions;
 
 /// What an instrumented run tells.

@@ -11,7 +11,7 @@ use anchorite_sql::chained::Effect;
 
 use super::Untold;
 use super::case::{ChainedCase, Part};
-use super::matching::Known;
+use super::known::Known;
 use super::rows::{Versions, Writers, writers};
 use crate::evidence::evaluator::{Contents, Evaluator, Question};
 use crate::evidence::transactions::Performed;

@@ -45,7 +45,10 @@ fn result(probe: &Probe, level: &LevelProbe, case: &CaseProbe) -> Json {
     }
     match &case.graph {
         Ok(found) => {
-            let one = |seen: &Sighting| json!({"name": seen.anomaly.name(), "shape": seen.shape, "because": seen.because});
+            let one = |seen: &Sighting| {
+                let (name, because) = (seen.anomaly.name(), &seen.because);
+                json!({"name": name, "shape": seen.shape, "because": because})
+            };
             add("graph", found.iter().map(one).collect());
         }
         Err(reason) => {
