@@ -4,21 +4,15 @@
 //! that they also remove from a table with just these rows, which the DBMS is asked after the run. Assumption: nothing
 //! came between; otherwise nothing is said.
 
-use std::collections::{BTreeMap, HashMap};
-
 use anchorite_model::{Run, Value};
 use anchorite_sql::chained::Effect;
 
 use super::Untold;
 use super::case::{ChainedCase, Part};
 use super::known::Known;
-use super::rows::{Versions, Writers, writers};
+use super::rows::{Removed, Versions, Writers, read_before, writers};
 use crate::evidence::evaluator::{Contents, Evaluator, Question};
-use crate::evidence::transactions::Performed;
 use crate::laboratory::Laboratory;
-
-/// The whole rows that a statement removed, by its number.
-pub type Removed = HashMap<usize, Vec<Vec<Value>>>;
 
 /// What REPLACE and MERGE removed.
 pub fn removed(
@@ -84,28 +78,4 @@ pub fn around(run: &Run, case: &ChainedCase, writers: &Writers<'_>, n: usize) ->
         contents.insert(table, rows.map(|row| row[row.len() - width..].to_vec()).collect());
     }
     Some(contents)
-}
-
-/// The rows that were read immediately before a statement, each once, if nothing came between.
-pub fn read_before(
-    run: &Run,
-    writers: &Writers<'_>,
-    performed: &Performed<'_>,
-) -> Result<Vec<Vec<Value>>, Untold> {
-    const UNREAD: &str = "the rows that a statement may remove were not read before it";
-    let (_, query) = *writers.get(&(performed.n - 1)).ok_or(UNREAD)?;
-    let Ok(answer) = query.reply else { return Err(UNREAD.into()) };
-    let came_between = run.events.iter().any(|event| {
-        event.n != performed.n
-            && event.answered.is_some_and(|at| at > query.end && at < performed.end)
-    });
-    if came_between {
-        let reason = "another statement came between one that removes rows and the query before it";
-        return Err(reason.into());
-    }
-    let mut rows: BTreeMap<Option<String>, Vec<Value>> = BTreeMap::new();
-    for row in answer.results.iter().flat_map(|result| &result.rows) {
-        rows.entry(Versions::chain(row).map(str::to_owned)).or_insert_with(|| row.clone());
-    }
-    Ok(rows.into_values().collect())
 }

@@ -4,14 +4,13 @@
 //! deleted has one more version, in which it is gone. Assumption: a statement that was answered without an error wrote
 //! what shows its label; a label of any other statement is a version that nobody can have written.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use anchorite_model::{Rows, Run, Value};
 use anchorite_sql::chained::{BETWEEN_CHAINS, Effect};
 
 use super::Untold;
 use super::case::{ChainedCase, Part};
-use super::removed::{self, Removed};
 use crate::evidence::transactions::{Performed, Transaction};
 
 /// Number of a version in [`Versions::all`].
@@ -67,6 +66,9 @@ pub struct Versions {
     by_chain: HashMap<(usize, String), VersionId>,
     by_statement: HashMap<usize, Vec<VersionId>>,
 }
+
+/// The whole rows that a statement removed, by its number.
+pub type Removed = HashMap<usize, Vec<Vec<Value>>>;
 
 /// A statement that was answered, by its number.
 pub type Writers<'r> = HashMap<usize, (usize, &'r Performed<'r>)>;
@@ -343,7 +345,7 @@ impl Entering<'_, '_> {
                 (table, removed.get(&performed.n).cloned().unwrap_or_default())
             }
             Effect::Deletes(name) if step.chained.before.is_some() => {
-                let rows = removed::read_before(run, &self.writers, performed)?;
+                let rows = read_before(run, &self.writers, performed)?;
                 if answer.affected.is_some_and(|count| count != rows.len() as u64) {
                     return Err(
                         "a DELETE removed other rows than were read immediately before".into()
@@ -374,6 +376,30 @@ impl Entering<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The rows that were read immediately before a statement, each once, if nothing came between.
+pub fn read_before(
+    run: &Run,
+    writers: &Writers<'_>,
+    performed: &Performed<'_>,
+) -> Result<Vec<Vec<Value>>, Untold> {
+    const UNREAD: &str = "the rows that a statement may remove were not read before it";
+    let (_, query) = *writers.get(&(performed.n - 1)).ok_or(UNREAD)?;
+    let Ok(answer) = query.reply else { return Err(UNREAD.into()) };
+    let came_between = run.events.iter().any(|event| {
+        event.n != performed.n
+            && event.answered.is_some_and(|at| at > query.end && at < performed.end)
+    });
+    if came_between {
+        let reason = "another statement came between one that removes rows and the query before it";
+        return Err(reason.into());
+    }
+    let mut rows: BTreeMap<Option<String>, Vec<Value>> = BTreeMap::new();
+    for row in answer.results.iter().flat_map(|result| &result.rows) {
+        rows.entry(Versions::chain(row).map(str::to_owned)).or_insert_with(|| row.clone());
+    }
+    Ok(rows.into_values().collect())
 }
 
 /// The chains that the last columns list, by table.

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use sqlparser::ast::{Ident, Merge, MergeAction, MergeInsertKind, ObjectName, Statement};
 
-use super::write::{Edit, UNKNOWN, assignment};
-use super::{CHAIN, Chained, Effect, Named, Unchained, Writer, named};
+use super::{CHAIN, Chained, Edit, Effect, Named, UNKNOWN, Unchained, Writer, assignment, named};
 
 pub(super) fn merged<'e>(
     merge: &Merge,

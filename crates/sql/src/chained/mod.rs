@@ -22,7 +22,10 @@ use std::ops::ControlFlow::Continue;
 use anchorite_model::StatementKind;
 use anchorite_model::Value;
 use anchorite_model::sql::{Dialect, literal};
-use sqlparser::ast::{Expr, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins};
+use sqlparser::ast::{
+    Assignment, AssignmentTarget, Expr, Ident, ObjectName, SelectItem, SetExpr, Statement,
+    TableFactor, TableWithJoins,
+};
 
 use crate::parse::parse;
 use crate::syntax::last_name;
@@ -212,6 +215,15 @@ impl Writer<'_> {
         let SetExpr::Select(mut select) = *query.body else { return None };
         select.projection.pop()
     }
+}
+
+const UNKNOWN: Unchained = "a write is not understood";
+
+type Edit<'e> = Box<dyn FnOnce(&mut Statement) -> Option<()> + 'e>;
+
+fn assignment(value: Expr) -> Assignment {
+    let name = ObjectName::from(vec![Ident::new(CHAIN)]);
+    Assignment { target: AssignmentTarget::ColumnName(name), value }
 }
 
 /// A table in a FROM: its name, and what it is called there.

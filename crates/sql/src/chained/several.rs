@@ -10,8 +10,9 @@ use sqlparser::ast::{
     Update, UpdateTableFromKind,
 };
 
-use super::write::{Edit, UNKNOWN, assignment};
-use super::{CHAIN, Chained, Effect, Named, Unchained, Writer, named, only};
+use super::{
+    CHAIN, Chained, Edit, Effect, Named, UNKNOWN, Unchained, Writer, assignment, named, only,
+};
 
 const SEVERAL: Unchained = "a write changes several tables";
 

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use anchorite_model::sql::Dialect;
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, FromTable, Ident, Insert, ObjectName, OnConflictAction,
-    OnInsert, Query, SelectItem, SetExpr, SqliteOnConflict, Statement, Update,
-    WildcardAdditionalOptions,
+    Assignment, Delete, FromTable, Ident, Insert, ObjectName, OnConflictAction, OnInsert, Query,
+    SelectItem, SetExpr, SqliteOnConflict, Statement, Update, WildcardAdditionalOptions,
 };
 
-use super::{CHAIN, Chained, Effect, Unchained, Writer, merge, only, query, several, tables_below};
+use super::{
+    CHAIN, Chained, Edit, Effect, UNKNOWN, Unchained, Writer, assignment, merge, only, query,
+    several, tables_below,
+};
 use crate::ParsedStatement;
 use crate::syntax::{columns_in, insert_table};
-
-pub(super) const UNKNOWN: Unchained = "a write is not understood";
 
 /// The write, with its label in the chains of the rows that it writes.
 pub(super) fn with_chains(sql: &str, writer: &Writer<'_>) -> Result<Chained, Unchained> {
@@ -41,13 +41,6 @@ pub(super) fn with_chains(sql: &str, writer: &Writer<'_>) -> Result<Chained, Unc
     }
     parsed.text().clone_into(&mut done.sql);
     Ok(done)
-}
-
-pub(super) type Edit<'e> = Box<dyn FnOnce(&mut Statement) -> Option<()> + 'e>;
-
-pub(super) fn assignment(value: sqlparser::ast::Expr) -> Assignment {
-    let name = ObjectName::from(vec![Ident::new(CHAIN)]);
-    Assignment { target: AssignmentTarget::ColumnName(name), value }
 }
 
 fn updated<'e>(
