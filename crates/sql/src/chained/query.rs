@@ -86,10 +86,10 @@ fn bare(sql: &str, dialect: Dialect) -> String {
         .filter(|token| token.is_significant() || token.kind == TokenKind::Hint)
         .collect();
     let is = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| is_any(token, words));
-    let (mut kept, mut at) = (Vec::new(), 0);
+    let (mut left, mut at) = (text.to_owned(), 0);
     while let Some(token) = tokens.get(at) {
         let of_index = is(at, &["USE", "FORCE", "IGNORE"]) && is(at + 1, &["INDEX", "KEY"]);
-        at += if token.kind == TokenKind::Hint {
+        let extra = if token.kind == TokenKind::Hint {
             1
         } else if is(at, &["NOT"]) && is(at + 1, &["INDEXED"]) {
             2
@@ -97,13 +97,17 @@ fn bare(sql: &str, dialect: Dialect) -> String {
             3
         } else if of_index {
             let end = tokens[at..].iter().position(|token| token.is_symbol(")"));
-            end.map_or(1, |end| end + 1)
+            end.map_or(0, |end| end + 1)
         } else {
-            kept.push(token.text);
-            1
+            0
         };
+        // Blanks instead, so that all other places stay what they are.
+        for token in tokens.iter().skip(at).take(extra) {
+            left.replace_range(token.start..token.end(), &" ".repeat(token.text.len()));
+        }
+        at += extra.max(1);
     }
-    kept.join(" ")
+    left
 }
 
 /// More columns before the FROM of a query that the parser does not know in full.
