@@ -61,15 +61,14 @@ impl Traced<'_> {
         for version in &mut versions.all {
             version.writer = places.get(&version.n).copied();
         }
+        // What other statements saw is of no importance: they count as one that did not commit.
+        let other = nodes.len();
         let mut looks = self.looks.clone();
-        let mut matches = self.matches.clone();
-        for (at, look) in looks.iter_mut().enumerate() {
-            match places.get(&look.n) {
-                Some(place) => look.reader = *place,
-                None => matches.retain(|(of, _), _| *of != at),
-            }
+        for look in &mut looks {
+            look.reader = places.get(&look.n).copied().unwrap_or(other);
         }
-        dependencies(&versions, &looks, &matches, &vec![true; nodes.len()])
+        let counts: Vec<bool> = (0..=other).map(|node| node != other).collect();
+        dependencies(&versions, &looks, &self.matches, &counts)
     }
 }
 
