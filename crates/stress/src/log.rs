@@ -2,7 +2,7 @@
 //!
 //! Idea: begins and ends get their times under one lock, in which they are also put in line, so the order of the line
 //! is the order of the times. A begin is written before BEGIN is sent, an end after the last answer has arrived: what
-//! lies between is at least as long as the transaction. When the judge is behind by [`ROOM`] events the sessions wait
+//! lies between is at least as long as the transaction. When the judge is behind by 50,000 events the sessions wait
 //! for it, so that the memory of a run is bounded.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
