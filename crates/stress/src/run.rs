@@ -216,6 +216,7 @@ fn status(shared: &Shared<'_>, begun: Instant) -> Status {
 /// One session, until the run ends or its connection does.
 fn perform(shared: &Shared<'_>, mut performer: Performer<'_>) {
     let _heeding = heed(Some(&shared.options.interrupt));
+    let _leaving = Leaving(&shared.log);
     let options = shared.options;
     while let Some(number) = shared.log.begin(options.transactions, options.is_judged) {
         let plan = plan(&options.workloads, options.seed, number);
@@ -232,7 +233,18 @@ fn perform(shared: &Shared<'_>, mut performer: Performer<'_>) {
             shared.log.close();
         }
     }
-    shared.log.leave();
+}
+
+/// A session that leaves, also by a panic, which ends the run.
+struct Leaving<'l>(&'l Log);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.close();
+        }
+        self.0.leave();
+    }
 }
 
 /// The judge's thread.

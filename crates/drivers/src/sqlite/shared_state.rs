@@ -114,9 +114,12 @@ struct State {
 }
 
 impl State {
+    fn present(&mut self, id: ConnectionId) -> Option<&mut SharedSession> {
+        self.sessions.iter_mut().find(|session| session.id == id)
+    }
+
     fn session(&mut self, id: ConnectionId) -> &mut SharedSession {
-        let session = self.sessions.iter_mut().find(|session| session.id == id);
-        session.expect("a session stays in the list until its thread has ended")
+        self.present(id).expect("a session stays in the list until its thread has ended")
     }
 
     fn views(&self) -> Vec<View<'_>> {
@@ -329,7 +332,8 @@ impl SharedState {
                 .collect();
             waiters.sort_unstable();
             for (_, id) in waiters {
-                if state.session(id).tell(Order::TryAgain) {
+                // Where several threads drive sessions, one may have left meanwhile.
+                if state.present(id).is_some_and(|session| session.tell(Order::TryAgain)) {
                     state = self.until_stopped(state, id);
                 }
             }
@@ -342,12 +346,15 @@ impl SharedState {
         state: MutexGuard<'a, State>,
         id: ConnectionId,
     ) -> MutexGuard<'a, State> {
-        let is_moving = |state: &mut State| state.session(id).is_moving();
+        let is_moving =
+            |state: &mut State| state.present(id).is_some_and(|session| session.is_moving());
         let (mut state, waited) = self
             .stopped
             .wait_timeout_while(state, PATIENCE, is_moving)
             .unwrap_or_else(PoisonError::into_inner);
-        state.session(id).left_alone |= waited.timed_out();
+        if let Some(session) = state.present(id) {
+            session.left_alone |= waited.timed_out();
+        }
         state
     }
 }
