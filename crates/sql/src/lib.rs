@@ -18,6 +18,7 @@
 
 mod access;
 pub mod chained;
+mod choice;
 pub mod created;
 mod definition;
 pub mod followed;
@@ -37,6 +38,7 @@ pub mod walk;
 mod write_shape;
 
 pub use access::access_path;
+pub use choice::may_choose;
 pub use definition::Definition;
 pub use locking::{locked_table, skips_locked, without_locking_clause};
 pub use parse::parse;

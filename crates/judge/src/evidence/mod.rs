@@ -16,6 +16,7 @@ pub mod actions;
 pub mod difference;
 pub mod ends;
 pub mod evaluator;
+pub mod index_ddl;
 pub mod orders;
 pub mod refusals;
 pub mod replay;

@@ -7,10 +7,10 @@
 //! have taken the snapshot. Blind spot: in which order a scan comes to its rows may depend on the new index, so writes
 //! that met other transactions are not judged in such a run.
 
+use anchorite_model::Run;
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Run, Statement};
-use anchorite_sql::tokens::{name, significant};
 
+use crate::evidence::index_ddl::is_of_index;
 use crate::evidence::transactions::{Performed, Transaction};
 
 /// Whether DDL in the schedule may have changed more than indexes.
@@ -28,25 +28,4 @@ pub fn meet_ddl(run: &Run) -> bool {
 
 fn is_ddl(statement: &Performed<'_>) -> bool {
     statement.kind == StatementKind::Ddl
-}
-
-/// Whether a statement makes or drops an index that is not unique.
-fn is_of_index(run: &Run, statement: &Performed<'_>) -> bool {
-    let dialect = run.target.product.dialect();
-    let tokens = significant(statement.sql, dialect);
-    let begins = |word: &str| {
-        tokens.first().is_some_and(|first| first.is_word(word))
-            && tokens.get(1).is_some_and(|second| second.is_word("INDEX"))
-    };
-    if begins("CREATE") {
-        return true;
-    }
-    let dropped = tokens.get(2).and_then(name).filter(|_| begins("DROP"));
-    let makes_it = |setup: &Statement| {
-        let made = significant(&setup.sql, dialect);
-        let is_index = made.get(1).is_some_and(|second| second.is_word("INDEX"));
-        let named = made.get(2).and_then(name).filter(|_| is_index);
-        named.zip(dropped).is_some_and(|(made, gone)| made.eq_ignore_ascii_case(gone))
-    };
-    run.case.setup.iter().any(makes_it)
 }

@@ -32,6 +32,7 @@ mod insert;
 mod plan;
 mod retried;
 mod scan;
+mod scanned;
 pub(in crate::oracles) mod simulate;
 mod snapshots;
 mod successors;
@@ -52,18 +53,18 @@ use inner;
 
 use std::collections::BTreeSet;
 
-use anchorite_claims::{Deviation, DocumentedWrites, Exception};
+use anchorite_claims::{Deviation, DocumentedWrites, Exception, WriteView};
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{Rows, Run, RunError};
 use anchorite_sql::search::Search;
 
 use crate::evidence::Evidence;
 use crate::evidence::evaluator::Evaluator;
+use crate::evidence::index_ddl::is_of_index;
 use crate::evidence::together;
 use crate::evidence::transactions::{Performed, Transaction};
 use crate::evidence::words::abridged;
 use crate::laboratory::Laboratory;
-use plan::{Plan, plan};
 use simulate::{Course, Simulation};
 pub use unfollowed::Unfollowed;
 
@@ -91,12 +92,16 @@ pub fn explain<'a, 'c>(
 ) -> Result<Explanation<'c>, RunError> {
     let run = evidence.run;
     let mut writes = transactions.iter().filter(|transaction| transaction.committed);
-    let is_ddl = |statement: &Performed<'_>| statement.kind == StatementKind::Ddl;
+    // Only a scan of the latest versions depends on the way by which rows are found.
+    let passes_over = |statement: &Performed<'_>| {
+        documented.claims.sees == WriteView::StatementSnapshot && is_of_index(run, statement)
+    };
+    let is_ddl =
+        |statement: &Performed<'_>| statement.kind == StatementKind::Ddl && !passes_over(statement);
     if writes.any(|transaction| transaction.statements.iter().any(is_ddl)) {
         return Ok(Explanation::CannotTell(Unfollowed::Ddl));
     }
-    let evaluator = evidence.evaluator().ok().filter(|evaluator| !evaluator.checks_late());
-    let Some(mut evaluator) = evaluator else {
+    let Ok(mut evaluator) = evidence.evaluator() else {
         return Ok(Explanation::CannotTell(Unfollowed::SetUp));
     };
     let Some(alternatives) = together::alternatives(run, transactions) else {
@@ -148,34 +153,6 @@ impl<'r, 'c> Followed<'_, 'r, 'c> {
             (_, Some(reason)) => Explanation::CannotTell(reason),
             (explanation, None) => explanation,
         })
-    }
-
-    /// The statements that deviate, and of which only the DBMS can say that they scan their table.
-    fn scans(
-        &self,
-        courses: &[Course],
-        evaluator: &mut Evaluator<'r>,
-        laboratory: &mut Laboratory<'_>,
-    ) -> Result<BTreeSet<usize>, RunError> {
-        let deviations = courses.iter().flat_map(|course| &course.deviations);
-        let narrow = deviations.filter(|deviation| {
-            let exception = self.documented.excuse(deviation.word, deviation.kind);
-            exception.is_some_and(|exception| exception.scan)
-        });
-        let statements: BTreeSet<usize> = narrow.map(|deviation| deviation.n).collect();
-        let tables = self.initial.iter().enumerate();
-        let contents = tables.map(|(table, (_, rows))| (table, rows.rows.clone())).collect();
-        let mut scans = BTreeSet::new();
-        for n in statements {
-            let step = &self.run.case.steps[n - 1];
-            let sql = &step.statement.sql;
-            if evaluator.search(sql) == Search::Unknown
-                && plan(step.session, sql, &contents, evaluator, laboratory)? == Some(Plan::Table)
-            {
-                scans.insert(n);
-            }
-        }
-        Ok(scans)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{State, Version, Writer};
 use crate::evidence::words::{abridged, spelled};
 use crate::laboratory::Laboratory;
+use anchorite_sql::may_choose;
 
 /// The most courses that are followed.
 const MOST_COURSES: usize = 64;
@@ -155,7 +156,10 @@ impl<'a, 'r> Simulation<'a, 'r> {
                 self.change(state, writer, statement, &shape, evaluator, laboratory)
             }
             Some(shape) => self.insert(state, writer, statement, &shape, evaluator, laboratory),
-            None => self.whole(state, writer, statement, false, evaluator, laboratory),
+            None => {
+                let is_exact = !may_choose(statement.sql, self.dialect);
+                self.whole(state, writer, statement, is_exact, evaluator, laboratory)
+            }
         }
     }
 
