@@ -231,7 +231,7 @@ impl Held<'_> {
     ) -> impl Iterator<Item = (&'s Transaction<'s>, &'s Performed<'s>)> {
         let dialect = self.run.target.product.dialect();
         let name = &self.run.final_state[table].0;
-        let until = open_until(self.transactions, reader);
+        let until = open_until(self.run, reader);
         let writers =
             self.transactions.iter().filter(move |writer| waits_for(writer, reader, self.run));
         let all =

@@ -38,7 +38,7 @@ pub(crate) fn two_writers<'a>(
     let open = transactions.iter().filter(|transaction| transaction.begin.is_some());
     for first in open {
         let Some((since, hold)) = hold(run, first) else { continue };
-        let until = wants_to_end(run, first).min(open_until(transactions, first));
+        let until = wants_to_end(run, first).min(open_until(run, first));
         let others = transactions.iter().filter(|other| other.session != first.session);
         for second in others {
             let is_meanwhile = |other: &&Performed<'_>| {

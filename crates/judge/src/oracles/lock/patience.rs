@@ -1,6 +1,6 @@
 //! Which transactions keep the locks that they take, and which wait for those of others.
 
-use anchorite_model::Run;
+use anchorite_model::{Outcome, Run};
 
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 
@@ -23,12 +23,16 @@ pub(crate) fn waits_for(writer: &Transaction<'_>, reader: &Transaction<'_>, run:
 
 /// Until when a transaction was surely open. One that never ended was rolled back after the schedule, at a moment that
 /// the run does not tell; but whoever had waited for it went on only then.
-pub(crate) fn open_until(transactions: &[Transaction<'_>], open: &Transaction<'_>) -> usize {
+pub(crate) fn open_until(run: &Run, open: &Transaction<'_>) -> usize {
     if open.ended != usize::MAX {
         return open.ended;
     }
-    let others = transactions.iter().filter(|other| other.session != open.session);
-    let statements = others.flat_map(|other| &other.statements);
-    let waited = statements.filter(|other| other.waited && other.end > open.began);
-    waited.map(|other| other.end).min().unwrap_or(usize::MAX)
+    // Also a BEGIN may have waited (SQLite's BEGIN IMMEDIATE), which is no statement of its transaction.
+    let others = run.events.iter().filter(|event| event.session != open.session);
+    let waited = others.filter(|event| matches!(event.outcome, Outcome::Blocked { .. }));
+    let answers = waited.filter_map(|blocked| {
+        let mut of_it = run.events.iter().filter(|event| event.n == blocked.n);
+        of_it.find(|event| event.is_answer()).and_then(|event| event.answered)
+    });
+    answers.filter(|answered| *answered > open.began).min().unwrap_or(usize::MAX)
 }
