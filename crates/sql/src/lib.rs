@@ -45,4 +45,4 @@ pub use parse::parse;
 pub use parsed_statement::{ParsedStatement, bare};
 pub use row_statement::RowStatement;
 pub use sqlparser::ast;
-pub use write_shape::{WriteShape, write_shape};
+pub use write_shape::{WriteShape, joined_shape, write_shape};

@@ -30,6 +30,29 @@ pub struct WriteShape {
 /// The shape of a write; `None` where it is not a simple one.
 pub fn write_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
     let tokens = significant(sql, dialect);
+    let joins = tokens.first()?.is_word("UPDATE")
+        && outside_parentheses(&tokens).iter().any(|token| token.is_word("FROM"));
+    let word = |word: &&str| tokens.iter().any(|token| token.is_word(word));
+    let is_complex = joins || ["JOIN", "USING", "LIMIT", "FETCH"].iter().any(word);
+    shape(&tokens).filter(|_| !is_complex)
+}
+
+/// The shape of `UPDATE t … FROM …` and `DELETE FROM t … USING …`, which look at other rows like a query inside.
+pub fn joined_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
+    let tokens = significant(sql, dialect);
+    let joins = match tokens.first()? {
+        first if first.is_word("UPDATE") => "FROM",
+        first if first.is_word("DELETE") => "USING",
+        _ => return None,
+    };
+    let outer = outside_parentheses(&tokens);
+    let is_joined = outer.iter().any(|token| token.is_word(joins));
+    let is_other = outer.iter().any(|token| is_any(token, &["JOIN", "LIMIT", "FETCH"]));
+    let shape = shape(&tokens).filter(|_| is_joined && !is_other)?;
+    Some(WriteShape { has_subquery: true, ..shape })
+}
+
+fn shape(tokens: &[Token<'_>]) -> Option<WriteShape> {
     let at = 1 + tokens.get(1..)?.iter().take_while(|token| is_any(token, &NOISE)).count();
     let table = name(tokens.get(at)?)?.to_owned();
     let next = tokens.get(at + 1);
@@ -40,18 +63,15 @@ pub fn write_shape(sql: &str, dialect: Dialect) -> Option<WriteShape> {
     let qualifies = |index: usize| tokens.get(index + 1).is_some_and(|t| t.is_symbol("."));
     let again = (at + 1..tokens.len()).any(|index| same(index) && !qualifies(index));
     let word = |word: &str| tokens.iter().any(|token| token.is_word(word));
-    let joins = tokens[0].is_word("UPDATE")
-        && outside_parentheses(&tokens).iter().any(|token| token.is_word("FROM"));
-    let complex = joins || ["JOIN", "USING", "LIMIT", "FETCH"].into_iter().any(word);
     let between_rows =
         |three: &[Token<'_>]| three.iter().zip([")", ",", "("]).all(|(t, s)| t.is_symbol(s));
-    (!complex).then(|| WriteShape {
+    Some(WriteShape {
         table,
         has_subquery: word("SELECT"),
         names_table_again: again,
         several_rows: word("VALUES") && tokens.windows(3).any(between_rows),
-        updates_on_conflict: updates_on_conflict(&tokens),
-        yields_to_keys: yields_to_keys(&tokens),
+        updates_on_conflict: updates_on_conflict(tokens),
+        yields_to_keys: yields_to_keys(tokens),
     })
 }
 
@@ -111,5 +131,17 @@ mod tests {
         assert!(yields("INSERT OR FAIL INTO t VALUES (1)"));
         assert!(yields("INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING"));
         assert_eq!(shape("UPDATE"), None);
+    }
+
+    #[test]
+    fn shapes_of_joined_writes() {
+        let shape = |sql| joined_shape(sql, Dialect::Postgres);
+        let own = shape("UPDATE t AS a SET c = 1 FROM t AS b WHERE a.k = b.k").expect("a shape");
+        assert!(own.table == "t" && own.has_subquery && own.names_table_again);
+        let other = shape("DELETE FROM t AS a USING u AS b WHERE a.k = b.k").expect("a shape");
+        assert!(other.table == "t" && other.has_subquery && !other.names_table_again);
+        assert_eq!(shape("UPDATE t SET c = 1 WHERE k IN (SELECT k FROM u)"), None);
+        assert_eq!(shape("DELETE FROM t WHERE k IN (SELECT k FROM u)"), None);
+        assert_eq!(shape("MERGE INTO t USING u ON t.k = u.k WHEN MATCHED THEN DELETE"), None);
     }
 }

@@ -269,6 +269,13 @@ impl<'r> Evaluator<'r> {
         let mut contents = others.clone();
         contents.insert(table, vec![row.to_vec()]);
         let after = match self.on(session, sql, &contents, laboratory)? {
+            // Its parent is another row of the table.
+            Err(_) if self.refers_to_itself(table) => {
+                self.without_keys(session, sql, &contents, laboratory)?
+            }
+            after => after,
+        };
+        let after = match after {
             Ok(after) => after,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -386,14 +393,7 @@ impl<'r> Evaluator<'r> {
         contents: &Contents,
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Result<After, Untried>, RunError> {
-        Ok(match self.tried(session, sql, contents, laboratory)? {
-            None => Err(Untried::Filling),
-            Some((Outcome::Ok(answer), tables)) => {
-                let affected = answer.affected.unwrap_or(0);
-                Ok(After { affected, tables, returned: returned(&answer) })
-            }
-            Some(_) => Err(Untried::Statement),
-        })
+        Ok(after(self.tried(session, sql, contents, laboratory)?))
     }
 
     fn filling(&self, contents: &Contents) -> Vec<String> {
@@ -421,6 +421,18 @@ impl<'r> Evaluator<'r> {
             ));
         }
         statements
+    }
+}
+
+/// What a statement did, or why that is not known.
+fn after(tried: Tried) -> Result<After, Untried> {
+    match tried {
+        None => Err(Untried::Filling),
+        Some((Outcome::Ok(answer), tables)) => {
+            let affected = answer.affected.unwrap_or(0);
+            Ok(After { affected, tables, returned: returned(&answer) })
+        }
+        Some(_) => Err(Untried::Statement),
     }
 }
 

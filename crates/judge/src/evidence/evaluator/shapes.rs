@@ -10,13 +10,13 @@ use anchorite_sql::{Definition, WriteShape, write_shape};
 use super::Evaluator;
 
 impl Evaluator<'_> {
-    /// The shape of a write; one that names a view, and no table again, writes the table of the view.
+    /// The shape of a write; one that names a view, and nothing else, writes the table of the view.
     pub fn shape(&self, sql: &str) -> Option<WriteShape> {
         let mut shape = write_shape(sql, self.run.target.product.dialect())?;
-        if !shape.has_subquery
-            && !shape.names_table_again
-            && let Some(table) = self.table_of_view(&shape.table)
-        {
+        if let Some(table) = self.table_of_view(&shape.table) {
+            if shape.has_subquery || shape.names_table_again {
+                return None;
+            }
             shape.table = table.to_owned();
         }
         Some(shape)

@@ -18,6 +18,8 @@ pub(super) struct Situation<'s, 'r> {
     pub(super) table: usize,
     pub(super) writer: Writer,
     pub(super) statement: &'s Performed<'r>,
+    /// What is tried: its text, or one that says what its queries find.
+    pub(super) sql: &'s str,
     pub(super) shape: &'s WriteShape,
     pub(super) dirty: &'s Dirty,
 }
@@ -62,9 +64,9 @@ impl<'r> Simulation<'_, 'r> {
         };
         let others = others(situation, view, evaluator);
         let session = self.followed[situation.writer].session;
-        let sql = situation.statement.sql;
+        let table = situation.table;
         let effect =
-            evaluator.on_row(session, sql, situation.table, values, &others, laboratory)?;
+            evaluator.on_row(session, situation.sql, table, values, &others, laboratory)?;
         let effect = match effect {
             Ok(effect) => effect,
             Err(Untried::Statement) => return Ok(Err(Unfollowed::FailsOnRow)),

@@ -4,6 +4,7 @@ use anchorite_claims::{Deviation, WriteView};
 
 use super::asked::{Situation, others};
 use super::inner;
+use super::own_table::{CheckedAgain, checked_again};
 use super::scan::Stops;
 use super::simulate::{Branches, Outer, Simulation};
 use super::treatment::{Effects, Treatment, combinations};
@@ -33,14 +34,16 @@ impl<'r> Simulation<'_, 'r> {
         let Some(table) = table else { return Ok(Err(Unfollowed::NoTable)) };
         let acts = evaluator.passes_on(table)
             && self.sets_off_actions(state, writer, statement, table, evaluator, laboratory)?;
-        if shape.names_table_again || acts {
+        let beside = self.beside_its_snapshot(state, writer, statement, shape, table);
+        let sql = beside.as_deref().unwrap_or(statement.sql);
+        if (shape.names_table_again && beside.is_none()) || acts {
             return self.whole(state, writer, statement, true, evaluator, laboratory);
         }
         if self.view_of(writer, statement).0 == WriteView::Retried {
             return self.retried(state, writer, statement, shape, evaluator, laboratory);
         }
         let dirty = &self.dirty(state, writer, statement, evaluator);
-        let situation = |row| Situation { state, row, table, writer, statement, shape, dirty };
+        let situation = |row| Situation { state, row, table, writer, statement, sql, shape, dirty };
         let rows = state.rows.iter().enumerate().filter(|(_, row)| row.table == table);
         let stops =
             inner!(self.stops(rows.clone().map(|(_, row)| situation(row)), evaluator, laboratory));
@@ -49,7 +52,7 @@ impl<'r> Simulation<'_, 'r> {
             .flat_map(|(_, row)| self.wanted(&situation(row), &stops, evaluator))
             .collect::<Vec<Contents>>();
         let session = self.followed[writer].session;
-        evaluator.find_out(session, statement.sql, &wanted, laboratory)?;
+        evaluator.find_out(session, sql, &wanted, laboratory)?;
         let mut treatments: Vec<(usize, Vec<Treatment>)> = Vec::new();
         for (index, row) in rows {
             let possible = inner!(self.treatments(&situation(row), &stops, evaluator, laboratory));
@@ -130,12 +133,13 @@ impl<'r> Simulation<'_, 'r> {
             }
         }
         let changed_since = versions.len() > 1;
-        // PostgreSQL checks such a row again together with the rows of other tables that it was joined with before
-        // (src/backend/executor/README, EvalPlanQual): what a NOT EXISTS did not find, it does not look for again.
-        // Whether a query became a join is up to the optimizer.
-        let judged_again =
+        let is_checked_again =
             sees == WriteView::StatementSnapshot && changed_since && effects[0].is_some();
-        if judged_again && situation.shape.has_subquery {
+        let again = match is_checked_again && situation.shape.has_subquery {
+            true => checked_again(statement.sql, self.dialect),
+            false => CheckedAgain::Surely,
+        };
+        if again == CheckedAgain::Unknown {
             return Ok(Err(Unfollowed::JudgedAgain));
         }
         let was_there = row.committed_at(begin).is_some_and(|version| version.values.is_some());
@@ -159,6 +163,7 @@ impl<'r> Simulation<'_, 'r> {
             effects,
             views: of_views,
             changed_since,
+            again,
             deviation,
             is_certain,
             held,

@@ -62,7 +62,8 @@ impl<'r> Simulation<'_, 'r> {
             }
         }
         for (writer, statement, shape) in self.waiting(state, writer, statement, table) {
-            let of_other = Situation { writer, statement, shape: &shape, ..*situation };
+            let sql = statement.sql;
+            let of_other = Situation { writer, statement, sql, shape: &shape, ..*situation };
             for version in versions.iter().flatten() {
                 let effect = self.effect(&of_other, Some(version), view, evaluator, laboratory);
                 let Some(effect) = inner!(effect) else { continue };

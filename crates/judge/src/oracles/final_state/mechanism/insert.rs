@@ -30,6 +30,10 @@ impl<'r> Simulation<'_, 'r> {
         let Some(table) = table else { return Ok(Err(Unfollowed::NoTable)) };
         let session = self.followed[writer].session;
         let mut branches = Branches::default();
+        let beside = self.beside_its_snapshot(state, writer, statement, shape, table);
+        let sql = beside.as_deref().unwrap_or(statement.sql);
+        let is_again = shape.names_table_again && beside.is_none();
+        let shape = &WriteShape { names_table_again: is_again, ..shape.clone() };
         let (sees, begin) = self.view_of(writer, statement);
         // The rows are those of the snapshot, and they were inserted: so they met no keys.
         let mut is_read_once = shape.names_table_again
@@ -47,7 +51,7 @@ impl<'r> Simulation<'_, 'r> {
             (view, vec![uncommitted(statement)])
         });
         for (before, left) in sights.into_iter().chain(dirty_ones) {
-            let after = evaluator.on(session, statement.sql, &before, laboratory)?;
+            let after = evaluator.on(session, sql, &before, laboratory)?;
             let after = match after {
                 Ok(after) => after,
                 // By itself it may fail on what its transaction has mended before the COMMIT.

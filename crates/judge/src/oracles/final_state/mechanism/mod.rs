@@ -29,6 +29,7 @@ mod change;
 mod dirty;
 mod held;
 mod insert;
+mod own_table;
 mod plan;
 mod retried;
 mod scan;

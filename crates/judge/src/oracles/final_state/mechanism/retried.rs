@@ -43,7 +43,9 @@ impl<'r> Simulation<'_, 'r> {
             for (index, row) in state.rows.iter().enumerate().filter(|(_, row)| row.table == table)
             {
                 let dirty = &Dirty::default();
-                let situation = Situation { state, row, table, writer, statement, shape, dirty };
+                let sql = statement.sql;
+                let situation =
+                    Situation { state, row, table, writer, statement, sql, shape, dirty };
                 let at = (moment, &view);
                 let treatment = inner!(self.retried_row(&situation, at, evaluator, laboratory));
                 if matches!(treatment.as_slice(), [Treatment::Changed(_)] | []) {

@@ -12,7 +12,7 @@ use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{State, Version, Writer};
 use crate::evidence::words::{abridged, spelled};
 use crate::laboratory::Laboratory;
-use anchorite_sql::may_choose;
+use anchorite_sql::{joined_shape, may_choose};
 
 /// The most courses that are followed.
 const MOST_COURSES: usize = 64;
@@ -151,7 +151,13 @@ impl<'a, 'r> Simulation<'a, 'r> {
         laboratory: &mut Laboratory<'_>,
     ) -> Outer<Branches> {
         let is_change = matches!(statement.kind, StatementKind::Update | StatementKind::Delete);
-        match evaluator.shape(statement.sql) {
+        let joined = || {
+            let sees_one = self.documented.claims.sees == WriteView::StatementSnapshot;
+            let is_joined = is_change && sees_one && !may_choose(statement.sql, self.dialect);
+            let shape = joined_shape(statement.sql, self.dialect).filter(|_| is_joined);
+            shape.filter(|shape| state.tables.contains(&shape.table))
+        };
+        match evaluator.shape(statement.sql).or_else(joined) {
             Some(shape) if is_change => {
                 self.change(state, writer, statement, &shape, evaluator, laboratory)
             }

@@ -5,6 +5,7 @@ use anchorite_model::{Answer, Value};
 
 use super::dirty::uncommitted;
 use super::held::Otherwise;
+use super::own_table::CheckedAgain;
 use super::simulate::{LeftAlone, made};
 use super::whole::earlier;
 use crate::evidence::evaluator::{Effect, returned};
@@ -50,6 +51,8 @@ pub(super) struct Effects {
     pub(super) views: usize,
     /// The row was changed while the statement ran, or since its snapshot.
     pub(super) changed_since: bool,
+    /// What becomes of it then if its latest version matches, too.
+    pub(super) again: CheckedAgain,
     /// How it came to that, by the latest version.
     pub(super) deviation: Deviation,
     /// Whether that may be so whatever the path of the scan.
@@ -95,7 +98,9 @@ impl Effects {
                 [Treatment::Changed(effect)].into_iter().chain(left).chain(outdated).collect()
             }
             (WriteView::StatementSnapshot, Some(effect)) if is_first => {
-                vec![Treatment::Changed(effect)]
+                let may_leave = self.again == CheckedAgain::Perhaps;
+                let left = may_leave.then(|| deviating(self.deviation));
+                [Treatment::Changed(effect)].into_iter().chain(left).collect()
             }
             // A row that was changed since the snapshot cannot be written: only an error is correct.
             (WriteView::TransactionSnapshot, _) if is_first && changed_since => Vec::new(),
