@@ -197,7 +197,9 @@ impl Follower {
             kind,
             StatementKind::Savepoint(_) | StatementKind::RollbackTo(_) | StatementKind::Release(_)
         );
-        if is_of_savepoints {
+        // With autocommit off a savepoint is the first of what it may take back.
+        let is_first = self.is_autocommit_off && matches!(kind, StatementKind::Savepoint(_));
+        if is_of_savepoints && !is_first {
             return Role::Nothing;
         }
         self.begun += 1;
@@ -315,6 +317,10 @@ mod tests {
                 "begins 0, nothing 0, inside 0, commits 0",
             ),
             (&["SET autocommit = 0", "CREATE TABLE t (a INT)"], "nothing 0, alone 1"),
+            (
+                &["SET autocommit = 0", "ROLLBACK TO a", "SAVEPOINT a", "DELETE FROM t", "COMMIT"],
+                "nothing 0, nothing 1, opens 2, inside 2, commits 2",
+            ),
         ] {
             assert_eq!(roles(true, statements).0, expected);
         }
