@@ -1,5 +1,6 @@
 //! Transactions that are gone without a word, and circles of waits that only the stage has ended.
 
+use anchorite_model::sql::StatementKind;
 use anchorite_model::{Blocker, Outcome, Run, SessionIndex};
 
 use crate::evidence::transactions::Transaction;
@@ -12,9 +13,12 @@ const DETECTION: &str = "deadlock_detect";
 pub fn untold(run: &Run, transaction: &Transaction<'_>) -> Option<String> {
     transaction.begin?;
     let is_told = transaction.statements.iter().any(|statement| statement.reply.is_err());
-    let gone = transaction
-        .statements
-        .iter()
+    // With autocommit off MariaDB and MySQL do not count one that has only set savepoints yet.
+    let mut statements = transaction.statements.iter().skip_while(|statement| {
+        let kind = &statement.kind;
+        matches!(kind, StatementKind::Savepoint(_) | StatementKind::RollbackTo(_))
+    });
+    let gone = statements
         .find(|statement| statement.reply.is_ok_and(|answer| answer.in_transaction == Some(false)));
     let gone = gone.filter(|_| !is_told)?;
     let (n, sql, session) = (gone.n, abridged(gone.sql), &run.sessions[transaction.session].name);
