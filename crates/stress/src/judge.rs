@@ -6,12 +6,16 @@
 //! How much is kept: what the judge of running histories keeps, with the reads and writes of these transactions; the
 //! first witnesses of every kind of anomaly.
 
+mod aftermath;
+
 use std::collections::{BTreeMap, HashMap};
 
 use anchorite_check::live::{Found, Live, Options};
 use anchorite_check::model::Outcome;
 use anchorite_model::ErrorClass;
 
+use crate::faults::Fault;
+use crate::ledger::Ledger;
 use crate::promise::{Promises, Standing, Weighed, Witnesses};
 use crate::record::{Blunder, Record, Seen, Way};
 use crate::status::Status;
@@ -86,6 +90,12 @@ pub struct Counts {
     pub anomalies: BTreeMap<(Standing, &'static str), Tally>,
     /// Statements of transactions that committed.
     pub statements: u64,
+    /// What was done to sessions and to the server.
+    pub faults: BTreeMap<Fault, u64>,
+    /// How often all rows were read.
+    pub looks: u64,
+    /// Transactions of unknown outcome that turned out to be gone, and to be there.
+    pub resolved: [u64; 2],
 }
 
 /// The judge of a run.
@@ -95,6 +105,8 @@ pub struct Judge {
     recipe: Recipe,
     recent: HashMap<u64, Recent>,
     swept: usize,
+    /// What must be there; only where there are faults.
+    ledger: Option<Ledger>,
     counts: Counts,
 }
 
@@ -125,7 +137,12 @@ impl Judge {
     pub fn new(promises: Promises, recipe: Recipe) -> Self {
         let live = Live::new(Options { session: false, real_time: true, keep: 0 });
         let (recent, counts) = (HashMap::new(), Counts::default());
-        Self { live, promises, recipe, recent, swept: 0, counts }
+        Self { live, promises, recipe, recent, swept: 0, ledger: None, counts }
+    }
+
+    /// The same for a run with faults: it remembers what must be there when all rows are read.
+    pub fn with_ledger(self) -> Self {
+        Self { ledger: Some(Ledger::default()), ..self }
     }
 
     /// A transaction begins.
@@ -146,6 +163,9 @@ impl Judge {
                 Some(class) => *self.counts.aborts.entry(class).or_default() += 1,
                 None => self.counts.rolled_back += 1,
             },
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.note(record, &plan(&self.recipe.workloads, self.recipe.seed, record.number));
         }
         let recent = Recent { session: record.session, seen: record.seen.clone() };
         self.recent.insert(record.number, recent);

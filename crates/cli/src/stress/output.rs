@@ -90,6 +90,10 @@ fn anomalies(ran: &Ran) -> impl Iterator<Item = (Standing, &'static str, &Tally)
     ran.counts.anomalies.iter().rev().map(|((standing, name), tally)| (*standing, *name, tally))
 }
 
+fn faults(ran: &Ran) -> Vec<(&'static str, u64)> {
+    ran.counts.faults.iter().map(|(fault, count)| (fault.name(), *count)).collect()
+}
+
 /// One JSON document.
 pub fn json(about: &About<'_>, ran: &Ran) -> String {
     let counts = &ran.counts;
@@ -124,6 +128,8 @@ pub fn json(about: &About<'_>, ran: &Ran) -> String {
         "transactions_per_second": rate(ran),
         "rolled_back": counts.rolled_back, "unknown": counts.unknown,
         "aborts": aborts,
+        "faults": faults(ran).into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+        "unknown_resolved": {"gone": counts.resolved[0], "there": counts.resolved[1]},
         "verdicts": {
             "pass": counts.pass, "violation": of(Standing::Violation),
             "allowed": of(Standing::Allowed), "undecided": of(Standing::Undecided),
@@ -167,6 +173,18 @@ pub fn text(about: &About<'_>, ran: &Ran) -> String {
         counts.aborts.iter().map(|(class, count)| format!("{count} {}", class.name())).collect();
     if !aborts.is_empty() {
         let _ = writeln!(out, "aborted: {}", aborts.join(", "));
+    }
+    let faults: Vec<String> =
+        faults(ran).into_iter().map(|(name, count)| format!("{count} {name}")).collect();
+    if !faults.is_empty() {
+        let [gone, there] = counts.resolved;
+        let _ = writeln!(
+            out,
+            "faults: {}; after each of them all rows were read; {} commits were not answered: {there} of them were \
+             there, {gone} were not",
+            faults.join(", "),
+            counts.unknown
+        );
     }
     if let Some(error) = &ran.lost {
         let _ = writeln!(out, "ended early, because the target was lost: {}", error.message);
