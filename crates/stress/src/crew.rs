@@ -13,6 +13,7 @@ use anchorite_model::{DbError, Level};
 use crate::faults::CutAt;
 use crate::log::Log;
 use crate::options::{Options, StressError};
+use crate::series::Series;
 use crate::session::Performer;
 use crate::status::Status;
 use crate::text::Tongue;
@@ -36,6 +37,7 @@ pub(crate) struct Shared<'r> {
     pub options: &'r Options,
     pub tongue: Tongue,
     pub status: Mutex<Status>,
+    pub series: Mutex<Series>,
     pub lost: Mutex<Option<DbError>>,
     pub failed: Mutex<Option<StressError>>,
     pub committed: AtomicU64,

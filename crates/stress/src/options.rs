@@ -9,6 +9,7 @@ use anchorite_model::{DbError, Level};
 
 use crate::faults::Fault;
 use crate::judge::Counts;
+use crate::series::Series;
 use crate::workload::Workload;
 
 /// What to do.
@@ -69,6 +70,8 @@ pub struct Ran {
     pub committed: u64,
     /// From the first transaction to the end of the last.
     pub took: Duration,
+    /// How it went over time; empty if nothing was recorded.
+    pub series: Series,
     /// Why it ended early.
     pub lost: Option<DbError>,
 }

@@ -65,6 +65,7 @@ pub fn run_on(
         options,
         tongue,
         status: Mutex::default(),
+        series: Mutex::default(),
         lost: Mutex::default(),
         failed: Mutex::default(),
         committed: AtomicU64::new(0),
@@ -91,7 +92,8 @@ pub fn run_on(
     drop(heeding);
     let lost = lock(&shared.lost).take();
     let committed = shared.committed.load(Ordering::Relaxed);
-    let mut ran = Ran { level_read_back, level, counts: Counts::default(), committed, took, lost };
+    let (series, counts) = (std::mem::take(&mut *lock(&shared.series)), Counts::default());
+    let mut ran = Ran { level_read_back, level, counts, committed, took, series, lost };
     let is_whole = options.is_judged && ran.lost.is_none();
     ran.counts =
         if is_whole { finish(&shared, target, judge, history)? } else { judge.counts().clone() };
@@ -225,7 +227,10 @@ fn judge_all<'h>(
             }
             match &event {
                 Event::Look(_, look) => judge.look(look, (began, at)),
-                _ => judge.end(record, at),
+                _ => {
+                    lock(&shared.series).note(begun.elapsed(), record);
+                    judge.end(record, at);
+                }
             }
         }
         let told = Status { elapsed: begun.elapsed(), ..judge.status() };

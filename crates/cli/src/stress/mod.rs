@@ -4,7 +4,9 @@
 
 mod faults;
 mod history;
+mod live;
 mod output;
+mod page;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -42,6 +44,7 @@ Examples:
   anchorite stress --on sqlite:wal --workload bank --txns 500 --history bank.jsonl.gz
   anchorite stress --on postgres@15 --level rc --workload register --sessions 8 --time 30s
   anchorite stress --on mariadb@10.11 --level ser --format json
+  anchorite stress --time 5s --html stress.html
   anchorite stress --fault cut --txns 500
   anchorite stress --on postgres@15 --fault kill-server --fault cut --txns 3000
   anchorite stress --on postgres@15 --fault kill-server --set synchronous_commit=off --txns 3000")]
@@ -87,6 +90,9 @@ pub struct StressArgs {
     /// Only make the load: nothing is recorded or judged, to measure what that costs
     #[arg(long, conflicts_with = "history")]
     unjudged: bool,
+    /// Write a page with the run over time and every anomaly to this file
+    #[arg(long, value_name = "FILE", conflicts_with = "unjudged")]
+    html: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -132,7 +138,7 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
         fault_every: arguments.fault_every,
         interrupt: Arc::clone(&interrupt.flag),
     };
-    let mut line = output::Live::new();
+    let mut line = live::Live::new();
     let ran = interrupt.attend(|| {
         let out = history.as_mut().map(|file| &mut file.out as &mut (dyn Write + Send));
         let mut own = open.server.as_mut().map(|server| PrivateServer::new(server, extra.clone()));
@@ -152,6 +158,9 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     };
     let info = open.target.info();
     let about = output::About { info, seed, workloads: &workloads, sessions: options.sessions };
+    if let Some(path) = &arguments.html {
+        page::write(path, &about, &ran)?;
+    }
     match arguments.format {
         Format::Text => crate::output::print(&output::text(&about, &ran)),
         Format::Json => crate::output::print(&output::json(&about, &ran)),

@@ -1,14 +1,10 @@
-//! What `anchorite stress` prints: a line while it runs, and the result.
+//! What `anchorite stress` prints as its result.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use anchorite_model::TargetInfo;
-use anchorite_stress::{Finding, Ran, Standing, Status, Tally, Workload};
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use anchorite_stress::{Finding, Ran, Standing, Tally, Workload};
 use serde_json::{Value, json};
-
-use crate::output::progress_target;
 
 /// Statements of a transaction that are shown.
 const STATEMENTS_SHOWN: usize = 12;
@@ -25,68 +21,19 @@ pub struct About<'a> {
     pub sessions: usize,
 }
 
-/// The line on standard error.
-pub struct Live {
-    bar: ProgressBar,
-    last: (Duration, u64),
-    rate: f64,
-}
-
-impl Live {
-    pub fn new() -> Self {
-        let target: ProgressDrawTarget = progress_target();
-        let bar = ProgressBar::with_draw_target(None, target);
-        let style = indicatif::ProgressStyle::with_template("{msg}");
-        Self {
-            bar: style.map_or(bar.clone(), |style| bar.with_style(style)),
-            last: Default::default(),
-            rate: 0.0,
-        }
-    }
-
-    pub fn show(&mut self, status: &Status) {
-        let since = status.elapsed.saturating_sub(self.last.0);
-        if since >= Duration::from_millis(900) {
-            self.rate = (status.committed - self.last.1) as f64 / since.as_secs_f64();
-            self.last = (status.elapsed, status.committed);
-        }
-        let [allowed, undecided, violations] = status.anomalies;
-        self.bar.set_message(format!(
-            "{} s, {} transactions, {:.0} per second, {} aborted; anomalies: {violations} forbidden, \
-             {allowed} allowed, {undecided} undecided; judge: {} events behind, {} transactions kept; {} MB",
-            status.elapsed.as_secs(),
-            status.committed,
-            self.rate,
-            status.aborted,
-            status.lag,
-            status.kept,
-            memory_mb().map_or("?".to_owned(), |size| size.to_string()),
-        ));
-    }
-
-    pub fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// The memory of this process that is in use.
-fn memory_mb() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? / 1024)
-}
-
-fn rate(ran: &Ran) -> f64 {
+/// Transactions per second.
+pub fn rate(ran: &Ran) -> f64 {
     let seconds = ran.took.as_secs_f64();
     if seconds > 0.0 { (ran.committed as f64 / seconds * 10.0).round() / 10.0 } else { 0.0 }
 }
 
-fn names(workloads: &[Workload]) -> Vec<&'static str> {
+/// The names of workloads.
+pub fn names(workloads: &[Workload]) -> Vec<&'static str> {
     workloads.iter().map(|workload| workload.name()).collect()
 }
 
 /// Everything that was seen, the worst first.
-fn anomalies(ran: &Ran) -> impl Iterator<Item = (Standing, &'static str, &Tally)> {
+pub fn anomalies(ran: &Ran) -> impl Iterator<Item = (Standing, &'static str, &Tally)> {
     ran.counts.anomalies.iter().rev().map(|((standing, name), tally)| (*standing, *name, tally))
 }
 

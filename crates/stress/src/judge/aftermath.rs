@@ -48,7 +48,7 @@ impl Judge {
         if is_whole {
             self.live.begin(look.record.number, at.0);
             let (session, seen) = (look.record.session, look.record.seen.clone());
-            self.recent.insert(look.record.number, Recent { session, seen });
+            self.recent.insert(look.record.number, Recent { session, times: at, seen });
             let found = self.live.end(look.record.transaction(at.1));
             self.weigh(&found);
         } else {
