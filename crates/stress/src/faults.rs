@@ -3,7 +3,8 @@
 //! Idea: a fault comes after a number of transactions that the seed chooses, not after a time, so that a busy machine
 //! gets as many faults per transaction as an idle one. Which moment of a transaction it hits is left to chance.
 //!
-//! Source: Jepsen's nemeses. Blind spot: faults of a network or of a disk between server and storage.
+//! Source: Jepsen's nemeses. Blind spot: faults of a network, and of the disk under a server: that it is full,
+//! or forgets what it was told to keep.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,14 +31,12 @@ pub enum Fault {
     KillServer,
     /// The server's processes are stopped for a while.
     Pause,
-    /// The disk of the server is full for a while.
-    DiskFull,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::KillSession, Self::Cancel, Self::Cut, Self::KillServer, Self::Pause, Self::DiskFull];
+    pub const ALL: [Self; 5] =
+        [Self::KillSession, Self::Cancel, Self::Cut, Self::KillServer, Self::Pause];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -47,13 +46,12 @@ impl Fault {
             Self::Cut => "cut",
             Self::KillServer => "kill-server",
             Self::Pause => "pause",
-            Self::DiskFull => "disk-full",
         }
     }
 
     /// Whether it is done to the server, which must have been started for the run.
     pub const fn needs_server(self) -> bool {
-        matches!(self, Self::KillServer | Self::Pause | Self::DiskFull)
+        matches!(self, Self::KillServer | Self::Pause)
     }
 
     /// Whether the server is told to do it by a statement.

@@ -64,6 +64,8 @@ pub struct Finding {
     pub transactions: Vec<Told>,
     /// What became of it when its transactions were repeated statement by statement, if that was tried.
     pub repeated: Option<String>,
+    /// A case that shows it.
+    pub case: Option<String>,
 }
 
 /// How often a kind of anomaly was seen.
@@ -289,7 +291,13 @@ impl Judge {
         tally.count += 1;
         if tally.count <= WITNESSES_MAX {
             let (because, transactions) = told();
-            tally.findings.push(Finding { weighed, because, transactions, repeated: None });
+            tally.findings.push(Finding {
+                weighed,
+                because,
+                transactions,
+                repeated: None,
+                case: None,
+            });
         }
     }
 

@@ -7,6 +7,8 @@
 //! Faults ([`faults`]) hit sessions and the server meanwhile; after each of them all rows are read, and what was
 //! committed must be there ([`ledger`]).
 //!
+//! What was found is narrowed to its transactions, as cases that can be run statement by statement ([`slice`]).
+//!
 //! Pure: [`workload`] (seed to plan), [`text`] (plan to SQL), [`record`] (answers to versions), [`promise`],
 //! [`ledger`] and [`judge`], [`history`]. At the rim: [`log`] (between threads), [`session`], [`trouble`],
 //! [`run`](mod@run).
@@ -31,6 +33,7 @@ pub mod record;
 pub mod run;
 pub mod series;
 pub mod session;
+pub mod slice;
 pub mod status;
 pub mod text;
 pub mod token;
@@ -38,12 +41,13 @@ pub mod trouble;
 pub mod workload;
 
 pub use faults::{Fault, UnknownFault};
-pub use judge::{Counts, Finding, Tally};
+pub use judge::{Counts, Finding, Recipe, Tally};
 pub use options::{Options, Ran, StressError};
 pub use private::PrivateServer;
 pub use promise::{Standing, Weighed};
 pub use run::{run, run_on};
 pub use series::{Interval, Latencies, Series};
+pub use slice::Slice;
 pub use status::Status;
 pub use trouble::OwnServer;
 pub use workload::{UnknownWorkload, Workload};

@@ -8,7 +8,7 @@ use anchorite_drivers::TargetError;
 use anchorite_model::{DbError, Level};
 
 use crate::faults::Fault;
-use crate::judge::Counts;
+use crate::judge::{Counts, Recipe};
 use crate::series::Series;
 use crate::workload::Workload;
 
@@ -70,6 +70,8 @@ pub struct Ran {
     pub committed: u64,
     /// From the first transaction to the end of the last.
     pub took: Duration,
+    /// How its transactions are made again.
+    pub recipe: Recipe,
     /// How it went over time; empty if nothing was recorded.
     pub series: Series,
     /// Why it ended early.

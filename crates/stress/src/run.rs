@@ -83,7 +83,7 @@ pub fn run_on(
         commit_apart: !options.faults.is_empty(),
         cut: None,
     });
-    let mut judge = Judge::new(promises, recipe);
+    let mut judge = Judge::new(promises, recipe.clone());
     if !options.faults.is_empty() {
         judge = judge.with_ledger();
     }
@@ -93,7 +93,7 @@ pub fn run_on(
     let lost = lock(&shared.lost).take();
     let committed = shared.committed.load(Ordering::Relaxed);
     let (series, counts) = (std::mem::take(&mut *lock(&shared.series)), Counts::default());
-    let mut ran = Ran { level_read_back, level, counts, committed, took, series, lost };
+    let mut ran = Ran { level_read_back, level, counts, committed, took, recipe, series, lost };
     let is_whole = options.is_judged && ran.lost.is_none();
     ran.counts =
         if is_whole { finish(&shared, target, judge, history)? } else { judge.counts().clone() };

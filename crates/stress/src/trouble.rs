@@ -42,11 +42,6 @@ pub trait OwnServer {
 
     /// Stops its processes until the value is dropped.
     fn pause(&mut self) -> Result<Box<dyn Send>, String>;
-
-    /// Fills its disk until the value is dropped.
-    fn fill_disk(&mut self) -> Result<Box<dyn Send>, String> {
-        Err("its data is on no disk of its own".to_owned())
-    }
 }
 
 /// Who makes the faults.
@@ -120,12 +115,6 @@ impl<'r, 's> Trouble<'r, 's> {
                 let paused = server.pause().map_err(gone)?;
                 wait_for_interrupt(planned.length);
                 drop(paused);
-            }
-            Fault::DiskFull => {
-                let server = self.server.as_mut().ok_or_else(|| gone(String::new()))?;
-                let full = server.fill_disk().map_err(gone)?;
-                self.shared.log.reaches(self.shared.log.begun() + 50, planned.length);
-                drop(full);
             }
             Fault::KillServer => {
                 let server = self.server.as_mut().ok_or_else(|| gone(String::new()))?;

@@ -7,6 +7,7 @@ mod history;
 mod live;
 mod output;
 mod page;
+mod repeat;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use anchorite_model::nearest::did_you_mean;
 use anchorite_stress::{
     Options, OwnServer, PrivateServer, Standing, Status, StressError, Workload,
 };
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use self::history::HistoryFile;
@@ -93,6 +95,9 @@ pub struct StressArgs {
     /// Write a page with the run over time and every anomaly to this file
     #[arg(long, value_name = "FILE", conflicts_with = "unjudged")]
     html: Option<PathBuf>,
+    /// Write the page, and for every finding a case that shows it, to this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "unjudged")]
+    out: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -115,6 +120,10 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let faults = faults::chosen(&arguments.faults)?;
     let interrupt = Interrupt::listen()?;
     let login = arguments.login.read(&interrupt)?;
+    if let Some(folder) = &arguments.out {
+        let made = std::fs::create_dir_all(folder);
+        made.with_context(|| format!("cannot create {}", folder.display()))?;
+    }
     let seed = arguments.seed.map_or_else(crate::hunt::random_seed, Ok)?;
     let mut history = arguments.history.as_deref().map(HistoryFile::create).transpose()?;
     let extra = faults::arguments(&arguments.on, &faults, &arguments.settings)?;
@@ -151,14 +160,24 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
         history.finish()?;
     }
     let was_interrupted = interrupt.flag.load(Ordering::Relaxed);
-    let ran = match ran {
+    let mut ran = match ran {
         Ok(ran) => ran,
         Err(_) if was_interrupted => return Ok(Exit::Interrupted.into()),
         Err(error) => return Err(told(error)),
     };
+    if !was_interrupted && ran.lost.is_none() {
+        let repeat = repeat::Repeat {
+            target: open.target.as_ref(),
+            on: &anchorite_drivers::endpoint::without_password(&arguments.on),
+            options: repeat::options(&ran, &interrupt.flag),
+            out: arguments.out.as_deref(),
+        };
+        interrupt.attend(|| repeat.all(&mut ran))?;
+    }
     let info = open.target.info();
     let about = output::About { info, seed, workloads: &workloads, sessions: options.sessions };
-    if let Some(path) = &arguments.html {
+    let in_folder = arguments.out.as_ref().map(|folder| folder.join("stress.html"));
+    for path in arguments.html.iter().chain(&in_folder) {
         page::write(path, &about, &ran)?;
     }
     match arguments.format {

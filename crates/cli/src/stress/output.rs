@@ -93,6 +93,7 @@ fn finding_json(finding: &Finding) -> Value {
         "anomaly": finding.weighed.name, "shape": finding.weighed.shape,
         "page": finding.weighed.page, "because": finding.because,
         "transactions": finding.transactions,
+        "repeated": finding.repeated, "case": finding.case,
     })
 }
 
@@ -170,6 +171,9 @@ fn kind(out: &mut String, standing: Standing, tally: &Tally, first: &Finding) {
     }
     for sentence in &first.because {
         let _ = writeln!(out, "  {sentence}");
+    }
+    if let Some(repeated) = &first.repeated {
+        let _ = writeln!(out, "  {repeated}");
     }
     if standing == Standing::Violation {
         for told in &first.transactions {
