@@ -7,18 +7,15 @@
 //! Source: `/proc/PID/stat`, signal(7). Blind spot: a process whose parent has ended already is not found.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use anchorite_owner::{Identity, stat_field};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::limits;
+use crate::process::Process;
 
 /// The field of `/proc/PID/stat` with the number of the parent.
 const PARENT: usize = 4;
-
-/// Between two looks at processes that are not our children.
-const LOOK: Duration = Duration::from_millis(2);
 
 /// The processes that descend from this one, itself first.
 fn members(leader: u32) -> Vec<Identity> {
@@ -65,12 +62,11 @@ pub(crate) fn resume(stopped: &[Identity]) {
 /// Kills all of them. The leader, our child, is still to be reaped.
 pub(crate) fn kill(leader: u32) {
     let all = stop(leader);
+    let handles: Vec<Process> =
+        all.iter().filter_map(|member| Process::of_others(*member, None)).collect();
     all.iter().rev().for_each(|member| signal(*member, Signal::KILL));
-    let deadline = Instant::now() + limits::KILL;
-    while all.iter().any(|member| member.is_alive()) && Instant::now() < deadline {
-        // Not our children: there is nothing that tells when they have ended.
-        let _ = rustix::event::poll(&mut [], Some(&crate::process::timespec(LOOK)));
-    }
+    let watches = handles.iter().filter_map(|handle| handle.watch().ok());
+    watches.for_each(|watch| drop(watch.ended_within(limits::KILL)));
 }
 
 #[cfg(test)]
@@ -103,7 +99,7 @@ mod tests {
         assert!(stopped.contains(&identity) && stopped.contains(&child), "{stopped:?}");
         // A stop is complete when the kernel has scheduled the process once more.
         while !(is_stopped(identity) && is_stopped(child)) {
-            std::hint::spin_loop();
+            std::thread::yield_now();
         }
         resume(&stopped);
         kill(identity.pid);

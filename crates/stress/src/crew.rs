@@ -65,7 +65,29 @@ pub(crate) fn open_session(
     Ok(schema.open(&SessionOptions { name, level, lock_wait: LOCK_WAIT })?)
 }
 
-impl Shared<'_> {
+impl<'r> Shared<'r> {
+    pub(crate) fn new(
+        schema: Box<dyn Schema>,
+        options: &'r Options,
+        tongue: Tongue,
+        opened: &[OpenedSession],
+    ) -> Self {
+        Self {
+            log: Log::new(opened.len()),
+            options,
+            tongue,
+            status: Mutex::default(),
+            series: Mutex::default(),
+            lost: Mutex::default(),
+            failed: Mutex::default(),
+            committed: AtomicU64::new(0),
+            connections: opened.iter().map(|one| AtomicU64::new(one.session.id())).collect(),
+            schema: Mutex::new(schema),
+            given_up: Mutex::default(),
+            cut: Mutex::default(),
+        }
+    }
+
     /// What is to be kept of the first problem that ends the run.
     pub(crate) fn fail(&self, error: StressError) {
         lock(&self.failed).get_or_insert(error);

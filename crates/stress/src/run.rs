@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anchorite_drivers::{Schema, Target, execute, heed};
@@ -60,20 +59,7 @@ pub fn run_on(
         promises.loses(permits(schema.as_ref(), target.info())?);
     }
     let recipe = Recipe { workloads: options.workloads.clone(), seed: options.seed, tongue };
-    let shared = Shared {
-        log: Log::new(options.sessions),
-        options,
-        tongue,
-        status: Mutex::default(),
-        series: Mutex::default(),
-        lost: Mutex::default(),
-        failed: Mutex::default(),
-        committed: AtomicU64::new(0),
-        connections: opened.iter().map(|one| AtomicU64::new(one.session.id())).collect(),
-        schema: Mutex::new(schema),
-        given_up: Mutex::default(),
-        cut: Mutex::default(),
-    };
+    let shared = Shared::new(schema, options, tongue, &opened);
     let trouble = Trouble::new(&shared, target, server)?;
     let performers = opened.into_iter().zip(0..).map(|(opened, number)| Performer {
         session: opened.session,

@@ -16,9 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use anchorite_model::Level;
 use anchorite_model::nearest::did_you_mean;
 use anchorite_stress::{
-    Options, OwnServer, PrivateServer, Standing, Status, StressError, Workload,
+    Fault, Options, OwnServer, PrivateServer, Standing, Status, StressError, Workload,
 };
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -114,6 +115,32 @@ enum Format {
     Json,
 }
 
+impl StressArgs {
+    fn options(
+        &self,
+        level: Option<Level>,
+        workloads: &[Workload],
+        faults: Vec<Fault>,
+        seed: u64,
+        interrupt: &Interrupt,
+    ) -> Options {
+        let time = self.time.or(self.txns.is_none().then(|| Duration::from_secs(10)));
+        Options {
+            level,
+            sessions: self.sessions.into(),
+            workloads: workloads.to_vec(),
+            seed,
+            time: time.unwrap_or(Duration::MAX),
+            transactions: self.txns.unwrap_or(UNLIMITED),
+            at_once: true,
+            is_judged: !self.unjudged,
+            faults,
+            fault_every: self.fault_every,
+            interrupt: Arc::clone(&interrupt.flag),
+        }
+    }
+}
+
 /// Runs and shows it.
 pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let workloads = workloads(&arguments.workloads)?;
@@ -133,20 +160,7 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let [level] = levels[..] else {
         return Err(BadInput("--level all is not possible here: name one level".to_owned()).into());
     };
-    let time = arguments.time.or(arguments.txns.is_none().then(|| Duration::from_secs(10)));
-    let options = Options {
-        level,
-        sessions: arguments.sessions.into(),
-        workloads: workloads.clone(),
-        seed,
-        time: time.unwrap_or(Duration::MAX),
-        transactions: arguments.txns.unwrap_or(UNLIMITED),
-        at_once: true,
-        is_judged: !arguments.unjudged,
-        faults,
-        fault_every: arguments.fault_every,
-        interrupt: Arc::clone(&interrupt.flag),
-    };
+    let options = arguments.options(level, &workloads, faults, seed, &interrupt);
     let mut line = live::Live::new();
     let ran = interrupt.attend(|| {
         let out = history.as_mut().map(|file| &mut file.out as &mut (dyn Write + Send));
