@@ -13,7 +13,8 @@
 //! caller ([`Ready`]); [`handshake::greets`] is one that only looks at the first bytes of the wire protocol.
 //! It prints nothing: it reports through [`Progress`].
 //!
-//! Two things that are not about servers are here because only this crate starts processes: [`run_to_end`], and
+//! Two things that are not about servers are here because this crate starts processes (the drivers
+//! start one only for a session of SQLite that is to be killed): [`run_to_end`], and
 //! [`start_over_on_crash`] for engines that live in our own process.
 //!
 //! Assumption: Linux (`/proc`, pidfd, parent-death signal).

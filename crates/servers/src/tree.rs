@@ -66,7 +66,9 @@ pub(crate) fn kill(leader: u32) {
         all.iter().filter_map(|member| Process::of_others(*member, None)).collect();
     all.iter().rev().for_each(|member| signal(*member, Signal::KILL));
     let watches = handles.iter().filter_map(|handle| handle.watch().ok());
-    watches.for_each(|watch| drop(watch.ended_within(limits::KILL)));
+    for watch in watches {
+        watch.ended_within(limits::KILL);
+    }
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ pub(crate) fn perform(shared: &Shared<'_>, mut performer: Performer<'_>) {
             shared.committed.fetch_add(1, Ordering::Relaxed);
         }
         if lost.is_some() {
-            give_up(shared, &performer);
+            give_up(shared, &mut performer);
         }
         if options.is_judged {
             shared.log.end(Box::new(record));
@@ -136,16 +136,17 @@ pub(crate) fn perform(shared: &Shared<'_>, mut performer: Performer<'_>) {
     }
 }
 
-/// Noted before the transaction's end: whoever waits for that has to know that the connection may still be there.
-fn give_up(shared: &Shared<'_>, performer: &Performer<'_>) {
+/// Closed and noted before the transaction's end: whoever waits for that has to know that the server may still have the
+/// connection, and an engine in this process has it no longer.
+fn give_up(shared: &Shared<'_>, performer: &mut Performer<'_>) {
     let place = &shared.connections[performer.number as usize];
     lock(&shared.given_up).push(place.swap(NONE, Ordering::SeqCst));
+    performer.session = Box::new(Closed);
 }
 
 /// Opens another connection: true; false if that did not succeed in time.
 fn reconnect(shared: &Shared<'_>, performer: &mut Performer<'_>) -> bool {
     let number = performer.number as usize;
-    performer.session = Box::new(Closed);
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE && !shared.options.interrupt.load(Ordering::Relaxed) {
         shared.log.wait_while_shut();

@@ -43,7 +43,7 @@ pub mod workload;
 pub use faults::{Fault, UnknownFault};
 pub use judge::{Counts, Finding, Recipe, Tally};
 pub use options::{Options, Ran, StressError};
-pub use private::PrivateServer;
+pub use private::{PrivateServer, Processes};
 pub use promise::{Standing, Weighed};
 pub use run::{run, run_on};
 pub use series::{Interval, Latencies, Series};

@@ -1,6 +1,7 @@
-//! A private server as one that faults may be done to.
+//! A private server, or SQLite in processes of its own, as something that faults may be done to.
 
 use anchorite_drivers::open;
+use anchorite_drivers::sqlite::SqliteApart;
 use anchorite_servers::{Endpoint, Options, Paused, RunningServer, Silent};
 
 use crate::trouble::OwnServer;
@@ -39,5 +40,24 @@ impl OwnServer for PrivateServer<'_> {
     fn pause(&mut self) -> Result<Box<dyn Send>, String> {
         let paused: Paused = self.server.pause().map_err(|error| error.to_string())?;
         Ok(Box::new(paused))
+    }
+}
+
+/// SQLite whose sessions are processes: together they are the server.
+pub struct Processes<'t>(pub &'t SqliteApart);
+
+impl OwnServer for Processes<'_> {
+    fn kill(&mut self) -> Result<(), String> {
+        self.0.kill();
+        Ok(())
+    }
+
+    /// Every session starts its own.
+    fn start_again(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn pause(&mut self) -> Result<Box<dyn Send>, String> {
+        Err("its sessions are processes of their own".to_owned())
     }
 }

@@ -6,13 +6,17 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use anchorite_drivers::{has_blows, open};
+use anchorite_drivers::sqlite::{SqliteApart, serve};
+use anchorite_drivers::{Target, has_blows, open};
 use anchorite_servers::{Request, RunningServer, Silent, durable, set, start};
 use anchorite_stress::private::ready;
 use anchorite_stress::{
-    Fault, Options, OwnServer, PrivateServer, Ran, Standing, StressError, Workload, run, run_on,
+    Fault, Options, OwnServer, PrivateServer, Processes, Ran, Standing, StressError, Workload, run,
+    run_on,
 };
 
 fn options(faults: &[Fault], transactions: u64) -> Options {
@@ -78,6 +82,41 @@ fn sessions_are_killed_cancelled_and_cut_at_every_level() {
             check(&ran.unwrap_or_else(|error| panic!("{about}: {error}")), &about);
         }
     }
+}
+
+/// Tells a process of this test that it is to serve a session on a file.
+const FILE: &str = "ANCHORITE_TEST_SQLITE_FILE";
+
+/// Not a test by itself: the process of a session of the test below.
+#[test]
+fn a_process_that_serves_a_session() {
+    if let Some(file) = std::env::var_os(FILE) {
+        // The other end may be killed or closed at any moment.
+        let _ = serve(Path::new(&file));
+    }
+}
+
+#[test]
+fn a_durable_sqlite_that_is_killed_loses_nothing() {
+    let us = std::env::current_exe().expect("a test has a program");
+    let target = SqliteApart::new(move |file| {
+        let mut command = Command::new(&us);
+        command.args(["--exact", "a_process_that_serves_a_session", "--nocapture"]).env(FILE, file);
+        command
+    });
+    let faults = [Fault::KillServer, Fault::Cut];
+    let workloads = vec![Workload::Register, Workload::Bank, Workload::Sets];
+    let options = Options {
+        sessions: 4,
+        workloads,
+        fault_every: 40,
+        ..options(&faults, 100 * (1 + kills()))
+    };
+    let mut own = Processes(&target);
+    let ran = run_on(&target, &options, Some(&mut own), None, &mut |_| {});
+    let ran = ran.unwrap_or_else(|error| panic!("{error}"));
+    check(&ran, &target.info().to_string());
+    assert!(ran.counts.anomalies.is_empty(), "{:#?}", ran.counts.anomalies);
 }
 
 fn kills() -> u64 {

@@ -47,14 +47,16 @@ pub fn arguments(on: &str, faults: &[Fault], settings: &[Setting]) -> anyhow::Re
     Ok(arguments)
 }
 
-/// Whether the target has these faults.
-pub fn check(open: &OpenTarget, faults: &[Fault]) -> anyhow::Result<()> {
+/// Whether the target has these faults; `is_apart` if its sessions are processes of their own.
+pub fn check(open: &OpenTarget, is_apart: bool, faults: &[Fault]) -> anyhow::Result<()> {
     let product = open.target.info().product;
     for fault in faults {
-        if fault.needs_server() && open.server.is_none() {
+        let is_killed = is_apart && *fault == Fault::KillServer;
+        if fault.needs_server() && open.server.is_none() && !is_killed {
             let reason = format!(
                 "{fault} needs a private server, which this command starts: expected --on PRODUCT or \
-                 PRODUCT@VERSION, such as --on postgres@15"
+                 PRODUCT@VERSION, such as --on postgres@15{}",
+                if *fault == Fault::KillServer { ", or --on sqlite:wal" } else { "" }
             );
             return Err(BadInput(reason).into());
         }

@@ -8,6 +8,9 @@ mod live;
 mod output;
 mod page;
 mod repeat;
+mod sqlite;
+
+pub use sqlite::serve_sqlite;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,7 +22,7 @@ use std::time::Duration;
 use anchorite_model::Level;
 use anchorite_model::nearest::did_you_mean;
 use anchorite_stress::{
-    Fault, Options, OwnServer, PrivateServer, Standing, Status, StressError, Workload,
+    Fault, Options, OwnServer, PrivateServer, Processes, Standing, Status, StressError, Workload,
 };
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -40,7 +43,8 @@ const UNLIMITED: u64 = u64::MAX;
 Exit code 1 means that an anomaly was seen that the level forbids. Without --workload all of them are mixed.
 Workloads: register, list-append, bank, long-fork, write-skew, predicate, sets, counters, generated.
 After each fault everything that was committed must be there, and nothing half of a transaction. kill-server and pause
-need a private server; one that is killed gets the settings with which its vendor promises that no commit is lost.
+need a private server; one that is killed gets the settings with which its vendor promises that no commit is lost. On
+sqlite:wal kill-server kills all sessions, which are processes of their own, with synchronous = FULL.
 
 Examples:
   anchorite stress --time 2s
@@ -49,6 +53,7 @@ Examples:
   anchorite stress --on mariadb@10.11 --level ser --format json
   anchorite stress --time 5s --html stress.html
   anchorite stress --fault cut --txns 500
+  anchorite stress --on sqlite:wal --fault kill-server --txns 500
   anchorite stress --on postgres@15 --fault kill-server --fault cut --txns 3000
   anchorite stress --on postgres@15 --fault kill-server --set synchronous_commit=off --txns 3000")]
 pub struct StressArgs {
@@ -155,7 +160,8 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let mut history = arguments.history.as_deref().map(HistoryFile::create).transpose()?;
     let extra = faults::arguments(&arguments.on, &faults, &arguments.settings)?;
     let mut open = OpenTarget::open_with(&arguments.on, &login, extra.clone())?;
-    faults::check(&open, &faults)?;
+    let apart = sqlite::apart(&arguments.on, &faults)?;
+    faults::check(&open, apart.is_some(), &faults)?;
     let levels = chosen(&[arguments.level], open.target.as_ref())?;
     let [level] = levels[..] else {
         return Err(BadInput("--level all is not possible here: name one level".to_owned()).into());
@@ -167,6 +173,10 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
         let mut own = open.server.as_mut().map(|server| PrivateServer::new(server, extra.clone()));
         let own = own.as_mut().map(|own| own as &mut dyn OwnServer);
         let mut watch = |status: &Status| line.show(status);
+        if let Some(apart) = &apart {
+            let mut own = Processes(apart);
+            return anchorite_stress::run_on(apart, &options, Some(&mut own), out, &mut watch);
+        }
         anchorite_stress::run_on(open.target.as_ref(), &options, own, out, &mut watch)
     });
     line.clear();
