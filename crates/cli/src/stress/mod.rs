@@ -121,6 +121,12 @@ enum Format {
 }
 
 impl StressArgs {
+    fn make_folder(&self) -> anyhow::Result<()> {
+        let Some(folder) = &self.out else { return Ok(()) };
+        let made = std::fs::create_dir_all(folder);
+        made.with_context(|| format!("cannot create {}", folder.display()))
+    }
+
     fn options(
         &self,
         level: Option<Level>,
@@ -152,10 +158,7 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let faults = faults::chosen(&arguments.faults)?;
     let interrupt = Interrupt::listen()?;
     let login = arguments.login.read(&interrupt)?;
-    if let Some(folder) = &arguments.out {
-        let made = std::fs::create_dir_all(folder);
-        made.with_context(|| format!("cannot create {}", folder.display()))?;
-    }
+    arguments.make_folder()?;
     let seed = arguments.seed.map_or_else(crate::hunt::random_seed, Ok)?;
     let mut history = arguments.history.as_deref().map(HistoryFile::create).transpose()?;
     let extra = faults::arguments(&arguments.on, &faults, &arguments.settings)?;

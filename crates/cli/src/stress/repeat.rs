@@ -1,8 +1,8 @@
 //! What was found at full speed is tried again statement by statement; `--out` takes what that gives.
 //!
 //! Idea: the transactions of a witness become cases ([`Slice`]). If one of them shows the same anomaly, it is
-//! confirmed, reduced and reported like the finding of a hunt; if the oracles do not see it, the case itself is the report. If no
-//! case shows it, the witness is: a race that needs real concurrency.
+//! confirmed, reduced and reported like the finding of a hunt; if the oracles do not see it, the case itself is the
+//! report. If no case shows it, the witness is: a race that needs real concurrency.
 
 use std::path::Path;
 
