@@ -64,6 +64,8 @@ struct Line {
     is_closed: bool,
     /// No transaction begins for now.
     is_shut: bool,
+    /// When so many have begun, the next one waits until that has been noticed.
+    hold_at: Option<u64>,
     /// Transactions that have begun and not ended.
     open: usize,
     /// Somebody waits until this many transactions have begun, or until none is open.
@@ -76,6 +78,12 @@ struct Line {
 }
 
 impl Line {
+    /// Whether the next transaction has to wait.
+    fn is_held(&self) -> bool {
+        let is_reached = self.hold_at.is_some_and(|at| self.number >= at);
+        (self.events.len() >= ROOM || self.is_shut || is_reached) && !self.is_closed
+    }
+
     fn has_more(&self) -> bool {
         self.sessions > 0 || self.has_looks
     }
@@ -101,7 +109,7 @@ impl Log {
     /// A transaction begins: its number; `None` if there are to be no more, by number or because the run ends.
     pub fn begin(&self, up_to: u64, is_recorded: bool) -> Option<u64> {
         let mut line = self.line();
-        while (line.events.len() >= ROOM || line.is_shut) && !line.is_closed {
+        while line.is_held() {
             line = self.has_room.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
         if line.is_closed || line.number >= up_to {
@@ -154,6 +162,18 @@ impl Log {
         line = waited.unwrap_or_else(PoisonError::into_inner).0;
         line.awaited = None;
         line.number >= number
+    }
+
+    /// When so many transactions have begun, no further one begins until [`Log::release`]: so a busy machine cannot end a
+    /// run before whoever waits for that number has woken up.
+    pub fn hold_at(&self, number: u64) {
+        self.line().hold_at = Some(number);
+    }
+
+    /// Transactions begin again.
+    pub fn release(&self) {
+        self.line().hold_at = None;
+        self.has_room.notify_all();
     }
 
     /// How many transactions have begun.

@@ -81,6 +81,7 @@ impl<'r, 's> Trouble<'r, 's> {
         }
         let mut schedule = Schedule::new(&options.faults, options.fault_every, options.seed);
         let (level, next) = (level_of_looks(target), schedule.next());
+        next.iter().for_each(|planned| shared.log.hold_at(planned.after));
         Ok(Self { shared, info, level, server, striker: None, schedule, next })
     }
 
@@ -94,9 +95,11 @@ impl<'r, 's> Trouble<'r, 's> {
         if !log.reaches(planned.after, limit) || log.is_empty() {
             return Ok(());
         }
+        log.release();
         let struck = self.strike(planned);
-        log.unshut();
         self.next = self.schedule.next();
+        self.next.iter().for_each(|planned| log.hold_at(planned.after));
+        log.unshut();
         if self.shared.options.interrupt.load(Ordering::Relaxed) {
             return Ok(());
         }
