@@ -164,8 +164,8 @@ impl Log {
         line.number >= number
     }
 
-    /// When so many transactions have begun, no further one begins until [`Log::release`]: so a busy machine cannot end a
-    /// run before whoever waits for that number has woken up.
+    /// When so many transactions have begun, no further one begins until [`Log::release`]: so a busy machine cannot end
+    /// a run before whoever waits for that number has woken up.
     pub fn hold_at(&self, number: u64) {
         self.line().hold_at = Some(number);
     }
