@@ -7,7 +7,7 @@
 //! Faults ([`faults`]) hit sessions and the server meanwhile; after each of them all rows are read, and what was
 //! committed must be there ([`ledger`]).
 //!
-//! What was found is narrowed to its transactions, as cases that can be run statement by statement ([`slice`]).
+//! What was found is narrowed to its transactions, as cases that can be run statement by statement ([`mod@slice`]).
 //!
 //! Pure: [`workload`] (seed to plan), [`text`] (plan to SQL), [`record`] (answers to versions), [`promise`],
 //! [`ledger`] and [`judge`], [`history`]. At the rim: [`log`] (between threads), [`session`], [`trouble`],

@@ -52,8 +52,8 @@ Examples:
   anchorite stress --on postgres@15 --level rc --workload register --sessions 8 --time 30s
   anchorite stress --on mariadb@10.11 --level ser --format json
   anchorite stress --time 5s --html stress.html
-  anchorite stress --fault cut --txns 500
-  anchorite stress --on sqlite:wal --fault kill-server --txns 500
+  anchorite stress --fault cut --fault-every 100 --txns 500
+  anchorite stress --on sqlite:wal --fault kill-server --fault-every 100 --txns 500
   anchorite stress --on postgres@15 --fault kill-server --fault cut --txns 3000
   anchorite stress --on postgres@15 --fault kill-server --set synchronous_commit=off --txns 3000")]
 pub struct StressArgs {
