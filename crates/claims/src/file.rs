@@ -21,7 +21,7 @@
 //! ```
 //!
 //! What a level claims about writes is read in [`crate::writes`], what about reads in [`crate::reads`], exceptions in
-//! [`crate::exception`].
+//! [`crate::exception`], settings with which commits may be lost in [`crate::loss`].
 //!
 //! Every level that is offered has a claim about each of the ten anomalies, for every version.
 
@@ -33,6 +33,7 @@ use toml::Spanned;
 
 use crate::bounds::BoundsText;
 use crate::exception::ExceptionText;
+use crate::loss::LossText;
 use crate::reads::ReadText;
 use crate::source::{ClaimsError, Source, VERSION};
 use crate::writes::WritesText;
@@ -57,6 +58,8 @@ struct FileText {
     manual: Vec<Spanned<String>>,
     #[serde(default)]
     level: Vec<Spanned<LevelText>>,
+    #[serde(default)]
+    loss: Vec<LossText>,
 }
 
 #[derive(Deserialize)]
@@ -128,7 +131,8 @@ impl Claims {
         let product = source.read::<Product>(&parsed.product)?;
         let levels = parsed.level.iter().map(|level| source.level(level));
         let manual = manual.map(|(_, version)| version);
-        let claims = Self { product, manual, levels: levels.collect::<Result<_, _>>()? };
+        let losses = parsed.loss.iter().map(|loss| source.loss(loss)).collect::<Result<_, _>>()?;
+        let claims = Self { product, manual, levels: levels.collect::<Result<_, _>>()?, losses };
         for (level, text) in claims.levels.iter().zip(&parsed.level) {
             let problem = claims.problem_of(level);
             problem.map_or(Ok(()), |reason| Err(source.error(text.span(), reason)))?;

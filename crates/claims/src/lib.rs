@@ -14,6 +14,7 @@ mod bounds;
 mod documented;
 mod exception;
 mod file;
+mod loss;
 mod quote;
 mod reads;
 mod source;
@@ -27,6 +28,7 @@ pub use anomaly::{Anomaly, UnknownAnomaly};
 pub use bounds::{Bounds, Setting};
 pub use documented::DocumentedWrites;
 pub use exception::Exception;
+pub use loss::Loss;
 pub use quote::Quote;
 pub use reads::{ReadClaim, ReadKind, ReadView, SnapshotTaken};
 pub use source::ClaimsError;
@@ -128,6 +130,8 @@ pub struct Claims {
     pub manual: Option<Version>,
     /// Its levels, weakest first.
     pub levels: Vec<LevelClaims>,
+    /// Settings with which committed transactions may be lost.
+    pub losses: Vec<Loss>,
 }
 
 /// The answer to a question about an anomaly.

@@ -103,6 +103,9 @@ fn main() -> ExitCode {
     if let Err(error) = login::refuse_password_argument() {
         return output::report(&error.into());
     }
+    if let Some(exit) = stress::serve_sqlite() {
+        return exit;
+    }
     if let Some(exit) = welcome::greet() {
         return exit;
     }

@@ -47,12 +47,15 @@ pub struct StartArgs {
 
 /// A setting of a server.
 #[derive(Debug, Clone)]
-struct Setting {
-    name: String,
-    value: String,
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
 }
 
-fn setting(text: &str) -> Result<Setting, String> {
+/// Reads `NAME=VALUE`.
+pub fn setting(text: &str) -> Result<Setting, String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => {
             Ok(Setting { name: name.to_owned(), value: value.to_owned() })

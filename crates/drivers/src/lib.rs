@@ -34,6 +34,7 @@ pub mod sabotage;
 mod settings;
 mod socket;
 pub mod sqlite;
+mod strike;
 mod tidb;
 pub mod tls;
 mod trace;
@@ -47,6 +48,7 @@ use anchorite_model::{Answer, DbError, Level, Rows, TargetInfo};
 
 pub use mark::{Kind, Marked, Owner};
 pub use open::{Address, OpenError, open};
+pub use strike::{Blow, Striker, has_blows};
 pub use trace::Trace;
 pub use upkeep::{PurgeProgress, PurgeQuestion, Upkeep};
 pub use wait::{

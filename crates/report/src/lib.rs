@@ -31,6 +31,7 @@ mod opinion;
 mod page;
 pub mod probe;
 mod result;
+pub mod stress;
 mod style;
 mod summary;
 mod svg;

@@ -158,6 +158,17 @@ impl OwnedFolder {
         status
     }
 
+    /// Kills one process with all that it has started, without any warning, and forgets it.
+    pub(crate) fn kill_process(&self, pid: u32) {
+        let mut state = lock(&self.0.state);
+        let Some(at) = state.processes.iter().position(|process| process.id() == pid) else {
+            return;
+        };
+        crate::tree::kill(pid);
+        state.processes.swap_remove(at).end();
+        self.0.record(&state);
+    }
+
     /// Whether [`stop_all`] or a drop has ended it.
     pub(crate) fn has_ended(&self) -> bool {
         lock(&self.0.state).ended

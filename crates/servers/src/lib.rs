@@ -13,7 +13,8 @@
 //! caller ([`Ready`]); [`handshake::greets`] is one that only looks at the first bytes of the wire protocol.
 //! It prints nothing: it reports through [`Progress`].
 //!
-//! Two things that are not about servers are here because only this crate starts processes: [`run_to_end`], and
+//! Two things that are not about servers are here because this crate starts processes (the drivers
+//! start one only for a session of SQLite that is to be killed): [`run_to_end`], and
 //! [`start_over_on_crash`] for engines that live in our own process.
 //!
 //! Assumption: Linux (`/proc`, pidfd, parent-death signal).
@@ -49,6 +50,7 @@ mod start_over;
 mod starter;
 mod template;
 mod tool;
+mod tree;
 mod user;
 mod version;
 mod version_output;
@@ -56,7 +58,7 @@ mod work;
 
 pub use endpoint::Endpoint;
 pub use error::Error;
-pub use family::set;
+pub use family::{durable, set};
 pub use folder::stop_all;
 pub use install::{Installation, Runs, Source};
 pub use kept::{Kept, keep, kept_server, kept_servers, state_folder, stop_kept};
@@ -65,6 +67,6 @@ pub use options::{Options, Ready};
 pub use process::{Ended, run_to_end};
 pub use progress::{Progress, Silent};
 pub use request::Request;
-pub use running::{RunningServer, start};
+pub use running::{Paused, RunningServer, start};
 pub use source::obtain;
 pub use start_over::{Armed, start_over_on_crash};

@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
+use anchorite_owner::Identity;
+
 use crate::folder::OwnedFolder;
 use crate::install::Installation;
 use crate::life::Life;
 use crate::options::Options;
 use crate::process::Ended;
 use crate::starter::Starter;
-use crate::{Endpoint, Error, Request, data_folder, leftovers, obtain, port};
+use crate::{Endpoint, Error, Request, data_folder, leftovers, obtain, port, tree};
 
 /// A throw-away server. It ends, and its folder goes, with this value.
 #[derive(Debug)]
@@ -57,9 +59,56 @@ impl RunningServer {
         self.folder.has_ended()
     }
 
+    /// Kills the server and everything that it has started, as a crash of its machine would; what it had written to
+    /// its files stays, because the system keeps it. To be followed by [`RunningServer::start_again`].
+    pub fn kill(&self) -> Result<(), Error> {
+        self.folder.kill_process(self.process()?);
+        Ok(())
+    }
+
+    /// Starts a server that was killed, on the data that it left and on the same port.
+    pub fn start_again(&mut self, options: &Options<'_>) -> Result<(), Error> {
+        let port = self.endpoint.port;
+        let (installation, folder) = (&self.installation, &self.folder);
+        let starter =
+            Starter { installation, folder, options, keep: false, next_port: &|| Ok(port) };
+        let (endpoint, _, life) = starter.run()?;
+        if let Life::Process { group, .. } = &life {
+            self.pid = Some(*group);
+        }
+        (self.endpoint, self.life) = (endpoint, life);
+        Ok(())
+    }
+
+    /// Stops all processes of the server until the value is dropped. They do not notice.
+    pub fn pause(&self) -> Result<Paused, Error> {
+        Ok(Paused(tree::stop(self.process()?)))
+    }
+
+    /// The process that the server is; one in a container is not ours to kill.
+    fn process(&self) -> Result<u32, Error> {
+        match &self.life {
+            Life::Process { group, .. } => Ok(*group),
+            Life::Container { .. } => {
+                let reason = "it runs in a container".to_owned();
+                Err(Error::Request { request: self.endpoint.product.to_string(), reason })
+            }
+        }
+    }
+
     /// Ends the server and removes its folder. Dropping the value does the same.
     pub fn stop(self) {
         self.folder.end();
+    }
+}
+
+/// A server that is stopped; it goes on when this is dropped.
+#[derive(Debug)]
+pub struct Paused(Vec<Identity>);
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        tree::resume(&self.0);
     }
 }
 

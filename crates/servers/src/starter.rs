@@ -44,6 +44,12 @@ impl Starter<'_> {
         }
         let Installation { product, version, .. } = self.installation;
         self.options.progress.step(&format!("starting {product} {version}"));
+        self.run()
+    }
+
+    /// Starts the server, without preparing anything: on another port if the first one was taken.
+    pub(crate) fn run(&self) -> Result<(Endpoint, String, Life), Error> {
+        let Installation { product, version, .. } = self.installation;
         let mut failure = String::new();
         for _ in 0..limits::PORT_TRIES {
             let port =
@@ -159,7 +165,9 @@ impl Starter<'_> {
             fs::write(&path, text).map_err(Error::io("write", &path))?;
         }
         let output = self.folder.path().join(LOG);
-        let writer = File::create(&output).map_err(Error::io("create", &output))?;
+        // What a server said before it was killed stays.
+        let writer = File::options().create(true).append(true).open(&output);
+        let writer = writer.map_err(Error::io("create", &output))?;
         let second = writer.try_clone().map_err(Error::io("write", &output))?;
         let mut command = Command::new(program);
         command.args(args).args(&self.options.extra_args).envs(env).current_dir(server_files.run());

@@ -201,3 +201,25 @@ fn killing_the_owner_leaves_no_server_and_the_next_start_removes_the_folder() {
         assert!(!folder.exists(), "the next start removes it");
     }
 }
+
+#[test]
+fn a_server_that_is_killed_starts_again_where_it_was() {
+    let _alone = alone();
+    for request in servers() {
+        let mut server = started(&request);
+        let (pid, folder) = traces(&server);
+        let url = server.url();
+        drop(server.pause().expect("it can be stopped"));
+        handshake::greets(&server.endpoint).expect("it goes on");
+        server.kill().expect("it can be killed");
+        assert!(server.ended_within(Duration::ZERO), "{request}");
+        let options =
+            Options { extra_args: Vec::new(), ready: &handshake::greets, progress: &Silent };
+        server.start_again(&options).unwrap_or_else(|error| panic!("{request}: {error}"));
+        assert_eq!(server.url(), url);
+        assert_ne!(server.pid, Some(pid));
+        let again = traces(&server).0;
+        server.stop();
+        assert!(is_gone(again, &folder), "{request} is still there");
+    }
+}

@@ -7,7 +7,6 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anchorite_drivers::{Target, open};
@@ -23,10 +22,8 @@ fn load(target: &dyn Target, is_judged: bool, turn: u64, wishes: &Wishes) -> Ran
         workloads: vec![wishes.workload],
         seed: turn,
         time: Duration::from_secs(wishes.seconds),
-        transactions: u64::MAX,
-        at_once: true,
         is_judged,
-        interrupt: Arc::default(),
+        ..Options::default()
     };
     run(target, &options, None, &mut |_| {}).expect("a run")
 }

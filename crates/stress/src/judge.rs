@@ -6,12 +6,16 @@
 //! How much is kept: what the judge of running histories keeps, with the reads and writes of these transactions; the
 //! first witnesses of every kind of anomaly.
 
+mod aftermath;
+
 use std::collections::{BTreeMap, HashMap};
 
 use anchorite_check::live::{Found, Live, Options};
 use anchorite_check::model::Outcome;
 use anchorite_model::ErrorClass;
 
+use crate::faults::Fault;
+use crate::ledger::Ledger;
 use crate::promise::{Promises, Standing, Weighed, Witnesses};
 use crate::record::{Blunder, Record, Seen, Way};
 use crate::status::Status;
@@ -43,6 +47,8 @@ pub struct Told {
     pub txn: u64,
     /// Its session, if it is still known.
     pub session: Option<u32>,
+    /// When it began and ended, in the order of all begins and ends, if that is still known.
+    pub times: Option<(u64, u64)>,
     /// Its statements.
     pub sql: Vec<String>,
 }
@@ -56,6 +62,10 @@ pub struct Finding {
     pub because: Vec<String>,
     /// Who takes part.
     pub transactions: Vec<Told>,
+    /// What became of it when its transactions were repeated statement by statement, if that was tried.
+    pub repeated: Option<String>,
+    /// A case that shows it.
+    pub case: Option<String>,
 }
 
 /// How often a kind of anomaly was seen.
@@ -86,6 +96,12 @@ pub struct Counts {
     pub anomalies: BTreeMap<(Standing, &'static str), Tally>,
     /// Statements of transactions that committed.
     pub statements: u64,
+    /// What was done to sessions and to the server.
+    pub faults: BTreeMap<Fault, u64>,
+    /// How often all rows were read.
+    pub looks: u64,
+    /// Transactions of unknown outcome that turned out to be gone, and to be there.
+    pub resolved: [u64; 2],
 }
 
 /// The judge of a run.
@@ -95,11 +111,16 @@ pub struct Judge {
     recipe: Recipe,
     recent: HashMap<u64, Recent>,
     swept: usize,
+    /// When those began that are open.
+    begins: HashMap<u64, u64>,
+    /// What must be there; only where there are faults.
+    ledger: Option<Ledger>,
     counts: Counts,
 }
 
 struct Recent {
     session: u32,
+    times: (u64, u64),
     seen: Vec<Seen>,
 }
 
@@ -125,11 +146,18 @@ impl Judge {
     pub fn new(promises: Promises, recipe: Recipe) -> Self {
         let live = Live::new(Options { session: false, real_time: true, keep: 0 });
         let (recent, counts) = (HashMap::new(), Counts::default());
-        Self { live, promises, recipe, recent, swept: 0, counts }
+        let begins = HashMap::new();
+        Self { live, promises, recipe, recent, swept: 0, begins, ledger: None, counts }
+    }
+
+    /// The same for a run with faults: it remembers what must be there when all rows are read.
+    pub fn with_ledger(self) -> Self {
+        Self { ledger: Some(Ledger::default()), ..self }
     }
 
     /// A transaction begins.
     pub fn begin(&mut self, number: u64, at: u64) {
+        self.begins.insert(number, at);
         self.live.begin(number, at);
     }
 
@@ -147,7 +175,11 @@ impl Judge {
                 None => self.counts.rolled_back += 1,
             },
         }
-        let recent = Recent { session: record.session, seen: record.seen.clone() };
+        if let Some(ledger) = &mut self.ledger {
+            ledger.note(record, &plan(&self.recipe.workloads, self.recipe.seed, record.number));
+        }
+        let times = (self.begins.remove(&record.number).unwrap_or(at), at);
+        let recent = Recent { session: record.session, times, seen: record.seen.clone() };
         self.recent.insert(record.number, recent);
         let found = self.live.end(record.transaction(at));
         let mut worst = self.weigh(&found);
@@ -164,7 +196,7 @@ impl Judge {
     /// The final state: everything has ended, and these are the rows, as a transaction read them that began afterwards.
     pub fn finish(mut self, last: &Record, at: (u64, u64)) -> Counts {
         self.live.begin(last.number, at.0);
-        let recent = Recent { session: last.session, seen: last.seen.clone() };
+        let recent = Recent { session: last.session, times: at, seen: last.seen.clone() };
         self.recent.insert(last.number, recent);
         let found = self.live.end(last.transaction(at.1));
         self.weigh(&found);
@@ -221,16 +253,11 @@ impl Judge {
 
     /// The counts in few words.
     pub fn status(&self) -> Status {
-        let anomalies =
-            [Standing::Allowed, Standing::Undecided, Standing::Violation].map(|wanted| {
-                let these = self.counts.anomalies.iter().filter(|(kind, _)| kind.0 == wanted);
-                these.map(|(_, tally)| tally.count).sum()
-            });
         Status {
             committed: self.counts.committed,
             statements: self.counts.statements,
-            aborted: self.counts.aborts.values().sum(),
-            anomalies,
+            aborts: self.counts.aborts.clone(),
+            names: self.counts.anomalies.iter().map(|(kind, tally)| (*kind, tally.count)).collect(),
             kept: self.live.kept(),
             ..Status::default()
         }
@@ -264,14 +291,21 @@ impl Judge {
         tally.count += 1;
         if tally.count <= WITNESSES_MAX {
             let (because, transactions) = told();
-            tally.findings.push(Finding { weighed, because, transactions });
+            tally.findings.push(Finding {
+                weighed,
+                because,
+                transactions,
+                repeated: None,
+                case: None,
+            });
         }
     }
 
     fn told(&self, txn: u64) -> Told {
-        let session = self.recent.get(&txn).map(|recent| recent.session);
+        let recent = self.recent.get(&txn);
+        let (session, times) = (recent.map(|one| one.session), recent.map(|one| one.times));
         let plan = plan(&self.recipe.workloads, self.recipe.seed, txn);
-        Told { txn, session, sql: self.recipe.tongue.all(&plan, txn) }
+        Told { txn, session, times, sql: self.recipe.tongue.all(&plan, txn) }
     }
 
     fn forget(&mut self) {

@@ -13,7 +13,7 @@
 
 use anchorite_check::graph::Kind;
 use anchorite_check::live::{Found, Step};
-use anchorite_claims::{Anomaly, Claims, Promise, ReadKind, ReadView, Version};
+use anchorite_claims::{Anomaly, Claims, Loss, Promise, ReadKind, ReadView, Version};
 use anchorite_model::{Level, TargetInfo};
 
 use crate::record::Way;
@@ -24,6 +24,8 @@ pub struct Promises {
     level: Option<Level>,
     read_back: String,
     claims: &'static Claims,
+    /// The setting by whose page a crash may lose commits, and its value.
+    loss: Option<(&'static Loss, String)>,
 }
 
 /// What becomes of an anomaly.
@@ -77,7 +79,19 @@ impl Promises {
     /// For the sessions of a run, which read back their level in these words.
     pub fn new(info: &TargetInfo, level: Option<Level>, read_back: &str) -> Self {
         let claims = Claims::for_target(info);
-        Self { info: info.clone(), level, read_back: read_back.to_owned(), claims }
+        Self { info: info.clone(), level, read_back: read_back.to_owned(), claims, loss: None }
+    }
+
+    /// A crash of the server may lose commits, by the page of this setting with this value.
+    pub fn loses(&mut self, loss: Option<(&'static Loss, String)>) {
+        self.loss = loss;
+    }
+
+    /// The page that allows it, and its words.
+    pub fn loss(&self) -> Option<(String, String)> {
+        let (loss, value) = self.loss.as_ref()?;
+        let words = format!("{} = {value}: \u{201c}{}\u{201d}", loss.setting, loss.quote.words);
+        Some((loss.url.clone(), words))
     }
 
     /// What is promised about what was found.

@@ -1,98 +1,29 @@
 //! A run: sessions in threads of their own, the judge in another one, and the final state.
 
+use std::collections::HashMap;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anchorite_check::model::Outcome;
-use anchorite_drivers::{
-    Schema, SessionOptions, Target, TargetError, execute, heed, wait_for_interrupt,
-};
-use anchorite_model::{DbError, Level, SessionInfo};
+use anchorite_drivers::{Schema, Target, execute, heed};
+use anchorite_model::SessionInfo;
 
+use crate::crew::{LOCK_WAIT, Shared, lock, open_session, perform};
+use crate::durability::permits;
 use crate::history;
 use crate::judge::{Counts, Judge, Recipe};
 use crate::log::{Event, Log};
+use crate::options::{Options, Ran, StressError};
 use crate::promise::Promises;
-use crate::record::{Blunder, Record, final_state};
+use crate::record::Record;
 use crate::session::{Performer, STATEMENT_LIMIT};
 use crate::status::Status;
 use crate::text::Tongue;
-use crate::workload::{Workload, plan};
+use crate::trouble::{OwnServer, Trouble, level_of_looks, read_all};
+use crate::workload::Workload;
 
 /// Between two looks at what has been counted.
 const WATCH: Duration = Duration::from_millis(200);
-
-/// The server's own limit on waits for locks.
-const LOCK_WAIT: Duration = Duration::from_secs(5);
-
-/// What to do.
-pub struct Options {
-    /// The level; `None` = the target's default.
-    pub level: Option<Level>,
-    /// How many sessions.
-    pub sessions: usize,
-    /// The workloads.
-    pub workloads: Vec<Workload>,
-    /// The seed.
-    pub seed: u64,
-    /// For how long.
-    pub time: Duration,
-    /// How many transactions at most.
-    pub transactions: u64,
-    /// Whether several statements may be sent as one text.
-    pub at_once: bool,
-    /// Whether what happens is recorded and judged; without, only the load is made.
-    pub is_judged: bool,
-    /// Ends the run.
-    pub interrupt: Arc<AtomicBool>,
-}
-
-/// How a run went.
-#[derive(Debug)]
-pub struct Ran {
-    /// The level, in the server's words.
-    pub level_read_back: String,
-    /// The level that the sessions had.
-    pub level: Option<Level>,
-    /// What was counted.
-    pub counts: Counts,
-    /// Transactions that committed, also where nothing was judged.
-    pub committed: u64,
-    /// From the first transaction to the end of the last.
-    pub took: Duration,
-    /// Why it ended early.
-    pub lost: Option<DbError>,
-}
-
-/// Why there is nothing to tell.
-#[derive(Debug, thiserror::Error)]
-pub enum StressError {
-    /// The target could not be used.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The table could not be made or read.
-    #[error("{what}: {} ({})", .error.message, .error.code)]
-    Statement {
-        /// What was to be done.
-        what: &'static str,
-        /// The server's answer.
-        error: DbError,
-    },
-    /// The history could not be written.
-    #[error("cannot write the history: {0}")]
-    History(#[from] std::io::Error),
-}
-
-struct Shared<'r> {
-    log: Log,
-    options: &'r Options,
-    tongue: Tongue,
-    status: Mutex<Status>,
-    lost: Mutex<Option<DbError>>,
-    committed: std::sync::atomic::AtomicU64,
-}
 
 /// Runs it.
 pub fn run(
@@ -101,58 +32,81 @@ pub fn run(
     history: Option<&mut (dyn Write + Send)>,
     watch: &mut dyn FnMut(&Status),
 ) -> Result<Ran, StressError> {
+    run_on(target, options, None, history, watch)
+}
+
+/// Runs it on a server that was started for it, so that faults may be done to the server itself.
+pub fn run_on(
+    target: &dyn Target,
+    options: &Options,
+    server: Option<&mut dyn OwnServer>,
+    history: Option<&mut (dyn Write + Send)>,
+    watch: &mut dyn FnMut(&Status),
+) -> Result<Ran, StressError> {
     let heeding = heed(Some(&options.interrupt));
     let schema = target.create_schema()?;
     let product = target.info().product;
     let tongue = if options.is_judged { Tongue::of(product) } else { Tongue::bare(product) };
     prepare(schema.as_ref(), &tongue, &options.workloads)?;
-    let names = (1..=options.sessions).map(|number| format!("s{number}"));
-    let open = |name: String| {
-        schema.open(&SessionOptions { name, level: options.level, lock_wait: LOCK_WAIT })
-    };
-    let opened = names.map(open).collect::<Result<Vec<_>, _>>()?;
+    let open = |number| open_session(schema.as_ref(), number, options.level);
+    let opened = (0..options.sessions).map(open).collect::<Result<Vec<_>, _>>()?;
     let level_read_back = opened.first().map(|one| one.level_read_back.clone()).unwrap_or_default();
-    let info = SessionInfo {
-        name: "s1".to_owned(),
-        level: options.level,
-        level_read_back: level_read_back.clone(),
-    };
+    let name = "s1".to_owned();
+    let info = SessionInfo { name, level: options.level, level_read_back: level_read_back.clone() };
     let level = info.effective_level();
-    let promises = Promises::new(target.info(), level, &level_read_back);
+    let mut promises = Promises::new(target.info(), level, &level_read_back);
+    if !options.faults.is_empty() {
+        promises.loses(permits(schema.as_ref(), target.info())?);
+    }
     let recipe = Recipe { workloads: options.workloads.clone(), seed: options.seed, tongue };
-    let shared = Shared {
-        log: Log::new(options.sessions),
-        options,
-        tongue,
-        status: Mutex::default(),
-        lost: Mutex::default(),
-        committed: std::sync::atomic::AtomicU64::new(0),
-    };
+    let shared = Shared::new(schema, options, tongue, &opened);
+    let trouble = Trouble::new(&shared, target, server)?;
     let performers = opened.into_iter().zip(0..).map(|(opened, number)| Performer {
         session: opened.session,
         number,
         tongue: &shared.tongue,
         at_once: options.at_once,
+        commit_apart: !options.faults.is_empty(),
+        cut: None,
     });
-    let judge = Judge::new(promises, recipe);
-    let (mut judge, mut history, took) =
-        work(&shared, performers.collect(), judge, history, watch)?;
-    let lost = shared.lost.into_inner().unwrap_or_else(PoisonError::into_inner);
-    drop(heeding);
-    let committed = shared.committed.into_inner();
-    let mut ran = Ran { level_read_back, level, counts: Counts::default(), committed, took, lost };
-    if options.is_judged && ran.lost.is_none() {
-        let times = shared.log.last();
-        let (last, blunders) = look_at_the_end(schema.as_ref(), options.level, &tongue, times.0)?;
-        if let Some(history) = &mut history {
-            writeln!(history, "{}", history::line(&last, times.1, times.2))?;
-        }
-        judge.blunders(&blunders, last.number);
-        ran.counts = judge.finish(&last, (times.1, times.2));
-    } else {
-        ran.counts = judge.counts().clone();
+    let mut judge = Judge::new(promises, recipe.clone());
+    if !options.faults.is_empty() {
+        judge = judge.with_ledger();
     }
+    let (judge, history, took) =
+        work(&shared, trouble, performers.collect(), judge, history, watch)?;
+    drop(heeding);
+    let lost = lock(&shared.lost).take();
+    let committed = shared.committed.load(Ordering::Relaxed);
+    let (series, counts) = (std::mem::take(&mut *lock(&shared.series)), Counts::default());
+    let mut ran = Ran { level_read_back, level, counts, committed, took, recipe, series, lost };
+    let is_whole = options.is_judged && ran.lost.is_none();
+    ran.counts =
+        if is_whole { finish(&shared, target, judge, history)? } else { judge.counts().clone() };
     Ok(ran)
+}
+
+/// Everything is read once more.
+fn finish(
+    shared: &Shared<'_>,
+    target: &dyn Target,
+    mut judge: Judge,
+    mut history: Option<&mut (dyn Write + Send)>,
+) -> Result<Counts, StressError> {
+    let (number, began, ended) = shared.log.last();
+    let has_faults = !shared.options.faults.is_empty();
+    let level = if has_faults { level_of_looks(target) } else { shared.options.level };
+    let schema = lock(&shared.schema);
+    let look = read_all(schema.as_ref(), level, &shared.tongue.everything(), number, None)?;
+    if let Some(history) = &mut history {
+        writeln!(history, "{}", history::line(&look.record, began, ended))?;
+    }
+    if has_faults {
+        judge.look(&look, (began, ended));
+        return Ok(judge.close());
+    }
+    judge.blunders(&look.blunders, look.record.number);
+    Ok(judge.finish(&look.record, (began, ended)))
 }
 
 fn prepare(
@@ -171,13 +125,14 @@ fn prepare(
 /// The threads, until the last of them has ended.
 fn work<'h>(
     shared: &Shared<'_>,
+    mut trouble: Trouble<'_, '_>,
     performers: Vec<Performer<'_>>,
     mut judge: Judge,
     history: Option<&'h mut (dyn Write + Send)>,
     watch: &mut dyn FnMut(&Status),
 ) -> Result<(Judge, Option<&'h mut (dyn Write + Send)>, Duration), StressError> {
     let begun = Instant::now();
-    std::thread::scope(|scope| {
+    let done = std::thread::scope(|scope| {
         for performer in performers {
             scope.spawn(move || perform(shared, performer));
         }
@@ -189,8 +144,12 @@ fn work<'h>(
             }
             written
         });
+        let looking = Looking(&shared.log);
         while !shared.log.is_empty() && begun.elapsed() < shared.options.time {
-            wait_for_interrupt(WATCH.min(shared.options.time.saturating_sub(begun.elapsed())));
+            let left = shared.options.time.saturating_sub(begun.elapsed());
+            if let Err(error) = trouble.wait_and_strike(WATCH.min(left)) {
+                shared.fail(error);
+            }
             watch(&status(shared, begun));
             if shared.options.interrupt.load(Ordering::Relaxed) {
                 break;
@@ -198,53 +157,33 @@ fn work<'h>(
         }
         shared.log.close();
         while !shared.log.is_empty() {
-            wait_for_interrupt(WATCH / 20);
+            shared.log.reaches(u64::MAX, WATCH);
         }
+        drop(looking);
         let took = begun.elapsed();
         let written = judging.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.map(|history| (history, took))
-    })
-    .map(|(history, took)| (judge, history, took))
-    .map_err(StressError::History)
+    });
+    if let Some(error) = lock(&shared.failed).take() {
+        return Err(error);
+    }
+    let (history, took) = done?;
+    Ok((judge, history, took))
+}
+
+/// Whoever makes the faults reads all rows after each of them; the judge waits for it, also if this thread panics.
+struct Looking<'l>(&'l Log);
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+        self.0.end_looks();
+    }
 }
 
 fn status(shared: &Shared<'_>, begun: Instant) -> Status {
-    let told = shared.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let told = lock(&shared.status).clone();
     Status { elapsed: begun.elapsed(), lag: shared.log.unread(), ..told }
-}
-
-/// One session, until the run ends or its connection does.
-fn perform(shared: &Shared<'_>, mut performer: Performer<'_>) {
-    let _heeding = heed(Some(&shared.options.interrupt));
-    let _leaving = Leaving(&shared.log);
-    let options = shared.options;
-    while let Some(number) = shared.log.begin(options.transactions, options.is_judged) {
-        let plan = plan(&options.workloads, options.seed, number);
-        let (record, lost) = performer.perform(&plan, number);
-        if record.outcome == Outcome::Committed {
-            shared.committed.fetch_add(1, Ordering::Relaxed);
-        }
-        if options.is_judged {
-            shared.log.end(Box::new(record));
-        }
-        if lost.is_some() {
-            let mut first = shared.lost.lock().unwrap_or_else(PoisonError::into_inner);
-            *first = first.take().or(lost);
-            shared.log.close();
-        }
-    }
-}
-
-/// A session that leaves, also by a panic, which ends the run.
-struct Leaving<'l>(&'l Log);
-
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.close();
-        }
-        self.0.leave();
-    }
 }
 
 /// The judge's thread.
@@ -254,44 +193,34 @@ fn judge_all<'h>(
     mut history: Option<&'h mut (dyn Write + Send)>,
     begun: Instant,
 ) -> std::io::Result<Option<&'h mut (dyn Write + Send)>> {
-    let mut begins = std::collections::HashMap::new();
+    let mut begins = HashMap::new();
     if let Some(out) = &mut history {
         writeln!(out, "{}", history::header())?;
     }
     while let Some(events) = shared.log.take() {
         for (at, event) in events {
-            match event {
+            let (record, began): (&Record, u64) = match &event {
                 Event::Begin(number) => {
-                    begins.insert(number, at);
-                    judge.begin(number, at);
+                    begins.insert(*number, at);
+                    judge.begin(*number, at);
+                    continue;
                 }
-                Event::End(record) => {
-                    let began = begins.remove(&record.number).unwrap_or(at);
-                    if let Some(out) = &mut history {
-                        writeln!(out, "{}", history::line(&record, began, at))?;
-                    }
-                    judge.end(&record, at);
+                Event::End(record) => (record, begins.remove(&record.number).unwrap_or(at)),
+                Event::Look(began, look) => (&look.record, *began),
+            };
+            if let Some(out) = &mut history {
+                writeln!(out, "{}", history::line(record, began, at))?;
+            }
+            match &event {
+                Event::Look(_, look) => judge.look(look, (began, at)),
+                _ => {
+                    lock(&shared.series).note(begun.elapsed(), record);
+                    judge.end(record, at);
                 }
             }
         }
         let told = Status { elapsed: begun.elapsed(), ..judge.status() };
-        *shared.status.lock().unwrap_or_else(PoisonError::into_inner) = told;
+        *lock(&shared.status) = told;
     }
     Ok(history)
-}
-
-/// Reads everything, when all sessions have ended.
-fn look_at_the_end(
-    schema: &dyn Schema,
-    level: Option<Level>,
-    tongue: &Tongue,
-    number: u64,
-) -> Result<(Record, Vec<Blunder>), StressError> {
-    let _unheeded = heed(None);
-    let options = SessionOptions { name: "final".to_owned(), level, lock_wait: LOCK_WAIT };
-    let mut session = schema.open(&options)?.session;
-    let answer = execute(session.as_mut(), &tongue.everything(), STATEMENT_LIMIT);
-    let answer = answer
-        .map_err(|error| StressError::Statement { what: "cannot read the final state", error })?;
-    Ok(final_state(number, answer.results.into_iter().next().unwrap_or_default()))
 }

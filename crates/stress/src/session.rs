@@ -5,7 +5,9 @@
 //! their statements. After an error everything is rolled back.
 //!
 //! How a transaction ended is only certain from an answer. If the answer to COMMIT is lost, or is an error that does
-//! not say that the transaction is gone, the outcome is unknown.
+//! not say that the transaction is gone, the outcome is unknown. Where connections are lost on purpose, COMMIT is sent
+//! only when all before it has been answered: a transaction that was lost earlier has certainly not committed, and one
+//! of unknown outcome has told everything that it wrote.
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,7 @@ use anchorite_check::model::Outcome;
 use anchorite_drivers::{Reply, Session, await_answer};
 use anchorite_model::{Answer, DbError, ErrorClass, Rows};
 
+use crate::faults::CutAt;
 use crate::plan::{End, Plan};
 use crate::record::{Reader, Record};
 use crate::text::{Tongue, sets_of};
@@ -33,7 +36,15 @@ pub struct Performer<'r> {
     pub tongue: &'r Tongue,
     /// Whether several statements may be sent as one text.
     pub at_once: bool,
+    /// Whether COMMIT is sent only when everything before it has been answered: then a lost answer leaves no doubt
+    /// about anything but the end.
+    pub commit_apart: bool,
+    /// Where the connection is cut in the next transaction.
+    pub cut: Option<CutAt>,
 }
+
+/// What a connection that we have cut answers.
+const CUT: &str = "cut";
 
 /// How a transaction ended.
 struct Ended {
@@ -74,9 +85,10 @@ impl Performer<'_> {
         let begun = Instant::now();
         let mut reader = Reader::new(number, plan);
         let several = self.session.takes_several();
-        let ended = match self.at_once && plan.at_once && several {
-            true => self.at_once(plan, number, &mut reader),
-            false => self.stepwise(plan, number, several, &mut reader),
+        let ended = match (self.at_once && plan.at_once && several, self.commit_apart) {
+            (true, false) => self.at_once(plan, number, &mut reader),
+            (true, true) => self.at_once_but_commit(plan, number, &mut reader),
+            (false, _) => self.stepwise(plan, number, several, &mut reader),
         };
         let mut lost = None;
         if let Some(error) = &ended.error {
@@ -111,6 +123,51 @@ impl Performer<'_> {
         }
     }
 
+    /// Everything in one text but the end, which is sent when that has been answered.
+    fn at_once_but_commit(&mut self, plan: &Plan, number: u64, reader: &mut Reader<'_>) -> Ended {
+        let mut statements = self.tongue.all(plan, number);
+        let end = statements.pop().unwrap_or_default();
+        match self.send_body(&statements.join(";\n")) {
+            Ok(Answer { results, .. }) => {
+                distribute(plan, results, reader);
+                self.end(plan, &end)
+            }
+            Err(mut error) => {
+                let results = std::mem::take(&mut error.results);
+                let answered = distribute(plan, results, reader);
+                reader.attempted(answered);
+                Ended::by(error, plan, false)
+            }
+        }
+    }
+
+    fn end(&mut self, plan: &Plan, sql: &str) -> Ended {
+        let answer = match self.cut {
+            Some(CutAt::End) => self.cut(sql),
+            _ => self.send(sql),
+        };
+        match answer {
+            Ok(answer) => Ended::as_meant(plan, answer.tag.as_deref()),
+            Err(error) => Ended::by(error, plan, true),
+        }
+    }
+
+    fn send_body(&mut self, sql: &str) -> Reply {
+        match self.cut {
+            Some(CutAt::Body) => self.cut(sql),
+            _ => self.send(sql),
+        }
+    }
+
+    /// Sends a text and waits for no answer: the caller closes the connection, which it takes for lost.
+    fn cut(&mut self, sql: &str) -> Reply {
+        self.session.submit(sql);
+        Err(DbError {
+            code: CUT.to_owned(),
+            ..DbError::connection_lost("cut by Anchorite".to_owned())
+        })
+    }
+
     fn stepwise(
         &mut self,
         plan: &Plan,
@@ -126,7 +183,7 @@ impl Performer<'_> {
             let texts = if several { vec![statements.join(";\n")] } else { statements };
             let mut rows = Rows::default();
             for text in texts {
-                match self.send(&text) {
+                match self.send_body(&text) {
                     Ok(answer) => {
                         let with_rows =
                             answer.results.into_iter().find(|set| !set.columns.is_empty());
@@ -140,11 +197,7 @@ impl Performer<'_> {
             }
             reader.answer(place, rows);
         }
-        let end = if plan.end == End::Commit { "COMMIT" } else { "ROLLBACK" };
-        match self.send(end) {
-            Ok(answer) => Ended::as_meant(plan, answer.tag.as_deref()),
-            Err(error) => Ended::by(error, plan, true),
-        }
+        self.end(plan, if plan.end == End::Commit { "COMMIT" } else { "ROLLBACK" })
     }
 }
 

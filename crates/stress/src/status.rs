@@ -1,6 +1,11 @@
 //! What is known while a run goes on.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+use anchorite_model::ErrorClass;
+
+use crate::promise::Standing;
 
 /// What is known while a run goes on.
 #[derive(Debug, Clone, Default)]
@@ -11,10 +16,10 @@ pub struct Status {
     pub committed: u64,
     /// Statements of these.
     pub statements: u64,
-    /// Transactions that failed.
-    pub aborted: u64,
-    /// Anomalies by verdict: allowed, undecided, violation.
-    pub anomalies: [u64; 3],
+    /// Transactions that failed, by why.
+    pub aborts: BTreeMap<ErrorClass, u64>,
+    /// Anomalies by what they are worth and by name.
+    pub names: Vec<((Standing, &'static str), u64)>,
     /// Events that the judge has not read.
     pub lag: usize,
     /// Transactions that the judge keeps.

@@ -56,6 +56,13 @@ impl Tongue {
 
     /// The statements that prepare the table.
     pub fn setup(&self, workloads: &[Workload]) -> Vec<String> {
+        let rows: Vec<(u64, u64, i64)> =
+            workloads.iter().flat_map(|workload| workload.initial()).collect();
+        self.setup_with(&rows)
+    }
+
+    /// The same with these rows: key, group, value.
+    pub fn setup_with(&self, rows: &[(u64, u64, i64)]) -> Vec<String> {
         let text = if self.is_mysql { "VARCHAR(400)" } else { "TEXT" };
         let mut statements = vec![
             format!(
@@ -64,8 +71,6 @@ impl Tongue {
             ),
             format!("CREATE INDEX stress_groups ON {TABLE} (g)"),
         ];
-        let rows: Vec<(u64, u64, i64)> =
-            workloads.iter().flat_map(|workload| workload.initial()).collect();
         for some in rows.chunks(ROWS_AT_ONCE) {
             let values: Vec<String> =
                 some.iter().map(|(id, g, v)| format!("({id}, {g}, {v}, 0, 0, 0, '')")).collect();

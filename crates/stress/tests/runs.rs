@@ -4,7 +4,6 @@
 
 #![allow(clippy::print_stdout, reason = "tests tell what they did")]
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anchorite_check::levels::LevelVerdict;
@@ -31,9 +30,7 @@ fn options(level: Option<Level>, workloads: &[Workload], transactions: u64) -> O
         seed: 7,
         time: Duration::from_secs(60),
         transactions,
-        at_once: true,
-        is_judged: true,
-        interrupt: Arc::default(),
+        ..Options::default()
     }
 }
 

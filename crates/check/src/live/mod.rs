@@ -182,6 +182,24 @@ impl Live {
         rows
     }
 
+    /// Whether a transaction is known to have been rolled back.
+    pub fn has_aborted(&self, number: u64) -> bool {
+        self.endings.of(number) == Ending::Aborted
+    }
+
+    /// Whether a transaction has committed, as far as is known.
+    pub fn has_committed(&self, number: u64) -> bool {
+        self.endings.of(number) == Ending::Committed
+    }
+
+    /// Begins anew from these versions of rows, when nothing is open: what happened before counts no longer, because a
+    /// part of it is not there any more. How transactions ended is kept.
+    pub fn restart(&mut self, rows: impl Iterator<Item = (u64, Version)>) {
+        let endings = std::mem::take(&mut self.endings);
+        let versions = Versions::starting_at(rows);
+        *self = Live { endings, versions, ..Live::new(self.options) };
+    }
+
     /// Drops what can be dropped now, which happens by itself from time to time.
     pub fn sweep(&mut self) -> Vec<Found> {
         self.drop_settled();

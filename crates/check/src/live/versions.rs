@@ -51,6 +51,11 @@ pub(super) struct Versions {
 }
 
 impl Versions {
+    /// Nothing but the newest settled version of these rows.
+    pub(super) fn starting_at(rows: impl Iterator<Item = (u64, Version)>) -> Self {
+        Versions { newest_settled: rows.collect(), ..Versions::default() }
+    }
+
     /// The newest version of a row whose writer has been dropped.
     pub(super) fn newest_settled(&self, row: u64) -> Version {
         self.newest_settled.get(&row).copied().unwrap_or(Version::INITIAL)

@@ -2,23 +2,32 @@
 //!
 //! The library does the work; this file handles the arguments, the target, the file of the history and the output.
 
+mod faults;
+mod history;
+mod live;
 mod output;
+mod page;
+mod repeat;
+mod sqlite;
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+pub use sqlite::serve_sqlite;
+
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use anchorite_model::Level;
 use anchorite_model::nearest::did_you_mean;
-use anchorite_stress::{Options, Standing, StressError, Workload};
+use anchorite_stress::{
+    Fault, Options, OwnServer, PrivateServer, Processes, Standing, Status, StressError, Workload,
+};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
+use self::history::HistoryFile;
 use crate::exit::{BadInput, Exit};
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
@@ -33,12 +42,20 @@ const UNLIMITED: u64 = u64::MAX;
 #[command(after_help = "\
 Exit code 1 means that an anomaly was seen that the level forbids. Without --workload all of them are mixed.
 Workloads: register, list-append, bank, long-fork, write-skew, predicate, sets, counters, generated.
+After each fault everything that was committed must be there, and nothing half of a transaction. kill-server and pause
+need a private server; one that is killed gets the settings with which its vendor promises that no commit is lost. On
+sqlite:wal kill-server kills all sessions, which are processes of their own, with synchronous = FULL.
 
 Examples:
   anchorite stress --time 2s
   anchorite stress --on sqlite:wal --workload bank --txns 500 --history bank.jsonl.gz
   anchorite stress --on postgres@15 --level rc --workload register --sessions 8 --time 30s
-  anchorite stress --on mariadb@10.11 --level ser --format json")]
+  anchorite stress --on mariadb@10.11 --level ser --format json
+  anchorite stress --time 5s --html stress.html
+  anchorite stress --fault cut --fault-every 100 --txns 500
+  anchorite stress --on sqlite:wal --fault kill-server --fault-every 100 --txns 500
+  anchorite stress --on postgres@15 --fault kill-server --fault cut --txns 3000
+  anchorite stress --on postgres@15 --fault kill-server --set synchronous_commit=off --txns 3000")]
 pub struct StressArgs {
     /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
@@ -64,9 +81,29 @@ pub struct StressArgs {
     /// Write the history to this file, for anchorite check; compressed if its name ends in .gz
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
+    /// What is done to sessions and the server meanwhile; repeatable: kill-session, cancel, cut, kill-server, pause
+    #[arg(
+        long = "fault",
+        visible_alias = "faults",
+        value_name = "KIND",
+        conflicts_with = "unjudged"
+    )]
+    faults: Vec<String>,
+    /// Transactions from one fault to the next, on average
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..))]
+    fault_every: u64,
+    /// A setting of the private server; repeatable
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::server_start::setting)]
+    settings: Vec<crate::server_start::Setting>,
     /// Only make the load: nothing is recorded or judged, to measure what that costs
     #[arg(long, conflicts_with = "history")]
     unjudged: bool,
+    /// Write a page with the run over time and every anomaly to this file
+    #[arg(long, value_name = "FILE", conflicts_with = "unjudged")]
+    html: Option<PathBuf>,
+    /// Write the page, and for every finding a case that shows it, to this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "unjudged")]
+    out: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -83,47 +120,93 @@ enum Format {
     Json,
 }
 
+impl StressArgs {
+    fn make_folder(&self) -> anyhow::Result<()> {
+        let Some(folder) = &self.out else { return Ok(()) };
+        let made = std::fs::create_dir_all(folder);
+        made.with_context(|| format!("cannot create {}", folder.display()))
+    }
+
+    fn options(
+        &self,
+        level: Option<Level>,
+        workloads: &[Workload],
+        faults: Vec<Fault>,
+        seed: u64,
+        interrupt: &Interrupt,
+    ) -> Options {
+        let time = self.time.or(self.txns.is_none().then(|| Duration::from_secs(10)));
+        Options {
+            level,
+            sessions: self.sessions.into(),
+            workloads: workloads.to_vec(),
+            seed,
+            time: time.unwrap_or(Duration::MAX),
+            transactions: self.txns.unwrap_or(UNLIMITED),
+            at_once: true,
+            is_judged: !self.unjudged,
+            faults,
+            fault_every: self.fault_every,
+            interrupt: Arc::clone(&interrupt.flag),
+        }
+    }
+}
+
 /// Runs and shows it.
 pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let workloads = workloads(&arguments.workloads)?;
+    let faults = faults::chosen(&arguments.faults)?;
     let interrupt = Interrupt::listen()?;
     let login = arguments.login.read(&interrupt)?;
+    arguments.make_folder()?;
     let seed = arguments.seed.map_or_else(crate::hunt::random_seed, Ok)?;
     let mut history = arguments.history.as_deref().map(HistoryFile::create).transpose()?;
-    let open = OpenTarget::open(&arguments.on, &login)?;
+    let extra = faults::arguments(&arguments.on, &faults, &arguments.settings)?;
+    let mut open = OpenTarget::open_with(&arguments.on, &login, extra.clone())?;
+    let apart = sqlite::apart(&arguments.on, &faults)?;
+    faults::check(&open, apart.is_some(), &faults)?;
     let levels = chosen(&[arguments.level], open.target.as_ref())?;
     let [level] = levels[..] else {
         return Err(BadInput("--level all is not possible here: name one level".to_owned()).into());
     };
-    let time = arguments.time.or(arguments.txns.is_none().then(|| Duration::from_secs(10)));
-    let options = Options {
-        level,
-        sessions: arguments.sessions.into(),
-        workloads: workloads.clone(),
-        seed,
-        time: time.unwrap_or(Duration::MAX),
-        transactions: arguments.txns.unwrap_or(UNLIMITED),
-        at_once: true,
-        is_judged: !arguments.unjudged,
-        interrupt: Arc::clone(&interrupt.flag),
-    };
-    let mut line = output::Live::new();
+    let options = arguments.options(level, &workloads, faults, seed, &interrupt);
+    let mut line = live::Live::new();
     let ran = interrupt.attend(|| {
         let out = history.as_mut().map(|file| &mut file.out as &mut (dyn Write + Send));
-        anchorite_stress::run(open.target.as_ref(), &options, out, &mut |status| line.show(status))
+        let mut own = open.server.as_mut().map(|server| PrivateServer::new(server, extra.clone()));
+        let own = own.as_mut().map(|own| own as &mut dyn OwnServer);
+        let mut watch = |status: &Status| line.show(status);
+        if let Some(apart) = &apart {
+            let mut own = Processes(apart);
+            return anchorite_stress::run_on(apart, &options, Some(&mut own), out, &mut watch);
+        }
+        anchorite_stress::run_on(open.target.as_ref(), &options, own, out, &mut watch)
     });
     line.clear();
     if let Some(history) = history {
         history.finish()?;
     }
     let was_interrupted = interrupt.flag.load(Ordering::Relaxed);
-    let ran = match ran {
+    let mut ran = match ran {
         Ok(ran) => ran,
         Err(_) if was_interrupted => return Ok(Exit::Interrupted.into()),
         Err(error) => return Err(told(error)),
     };
+    if !was_interrupted && ran.lost.is_none() {
+        let repeat = repeat::Repeat {
+            target: open.target.as_ref(),
+            on: &anchorite_drivers::endpoint::without_password(&arguments.on),
+            options: repeat::options(&ran, &interrupt.flag),
+            out: arguments.out.as_deref(),
+        };
+        interrupt.attend(|| repeat.all(&mut ran))?;
+    }
     let info = open.target.info();
     let about = output::About { info, seed, workloads: &workloads, sessions: options.sessions };
+    let in_folder = arguments.out.as_ref().map(|folder| folder.join("stress.html"));
+    for path in arguments.html.iter().chain(&in_folder) {
+        page::write(path, &about, &ran)?;
+    }
     match arguments.format {
         Format::Text => crate::output::print(&output::text(&about, &ran)),
         Format::Json => crate::output::print(&output::json(&about, &ran)),
@@ -155,6 +238,11 @@ fn told(error: StressError) -> anyhow::Error {
             let target = "the target".to_owned();
             anchorite_drivers::TargetError::Prepare { target, reason }.into()
         }
+        StressError::Fault(reason) => BadInput(reason).into(),
+        StressError::Gone { .. } => {
+            let (endpoint, reason) = ("the target".to_owned(), error.to_string());
+            anchorite_drivers::TargetError::Connect { endpoint, reason }.into()
+        }
         StressError::History(error) => {
             anyhow::Error::from(error).context("cannot write the history")
         }
@@ -172,57 +260,4 @@ fn workloads(names: &[String]) -> anyhow::Result<Vec<Workload>> {
         })
     };
     names.iter().map(read).collect()
-}
-
-/// The file of a history.
-struct HistoryFile {
-    path: PathBuf,
-    out: HistoryWriter,
-}
-
-enum HistoryWriter {
-    Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
-}
-
-impl HistoryFile {
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if ending == Some("zst") {
-            let message = "a history is compressed with gzip: expected a name that ends in .gz";
-            return Err(BadInput(message.to_owned()).into());
-        }
-        let file =
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        let out = BufWriter::new(file);
-        let out = match ending {
-            Some("gz") => HistoryWriter::Gzip(GzEncoder::new(out, Compression::fast())),
-            _ => HistoryWriter::Plain(out),
-        };
-        Ok(Self { path: path.to_owned(), out })
-    }
-
-    fn finish(self) -> anyhow::Result<()> {
-        let written = match self.out {
-            HistoryWriter::Plain(mut out) => out.flush(),
-            HistoryWriter::Gzip(out) => out.finish().and_then(|mut out| out.flush()),
-        };
-        written.with_context(|| format!("cannot write {}", self.path.display()))
-    }
-}
-
-impl Write for HistoryWriter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Plain(out) => out.write(bytes),
-            Self::Gzip(out) => out.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::Plain(out) => out.flush(),
-            Self::Gzip(out) => out.flush(),
-        }
-    }
 }

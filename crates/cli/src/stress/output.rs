@@ -1,14 +1,10 @@
-//! What `anchorite stress` prints: a line while it runs, and the result.
+//! What `anchorite stress` prints as its result.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use anchorite_model::TargetInfo;
-use anchorite_stress::{Finding, Ran, Standing, Status, Tally, Workload};
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use anchorite_stress::{Finding, Ran, Standing, Tally, Workload};
 use serde_json::{Value, json};
-
-use crate::output::progress_target;
 
 /// Statements of a transaction that are shown.
 const STATEMENTS_SHOWN: usize = 12;
@@ -25,69 +21,24 @@ pub struct About<'a> {
     pub sessions: usize,
 }
 
-/// The line on standard error.
-pub struct Live {
-    bar: ProgressBar,
-    last: (Duration, u64),
-    rate: f64,
-}
-
-impl Live {
-    pub fn new() -> Self {
-        let target: ProgressDrawTarget = progress_target();
-        let bar = ProgressBar::with_draw_target(None, target);
-        let style = indicatif::ProgressStyle::with_template("{msg}");
-        Self {
-            bar: style.map_or(bar.clone(), |style| bar.with_style(style)),
-            last: Default::default(),
-            rate: 0.0,
-        }
-    }
-
-    pub fn show(&mut self, status: &Status) {
-        let since = status.elapsed.saturating_sub(self.last.0);
-        if since >= Duration::from_millis(900) {
-            self.rate = (status.committed - self.last.1) as f64 / since.as_secs_f64();
-            self.last = (status.elapsed, status.committed);
-        }
-        let [allowed, undecided, violations] = status.anomalies;
-        self.bar.set_message(format!(
-            "{} s, {} transactions, {:.0} per second, {} aborted; anomalies: {violations} forbidden, \
-             {allowed} allowed, {undecided} undecided; judge: {} events behind, {} transactions kept; {} MB",
-            status.elapsed.as_secs(),
-            status.committed,
-            self.rate,
-            status.aborted,
-            status.lag,
-            status.kept,
-            memory_mb().map_or("?".to_owned(), |size| size.to_string()),
-        ));
-    }
-
-    pub fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// The memory of this process that is in use.
-fn memory_mb() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? / 1024)
-}
-
-fn rate(ran: &Ran) -> f64 {
+/// Transactions per second.
+pub fn rate(ran: &Ran) -> f64 {
     let seconds = ran.took.as_secs_f64();
     if seconds > 0.0 { (ran.committed as f64 / seconds * 10.0).round() / 10.0 } else { 0.0 }
 }
 
-fn names(workloads: &[Workload]) -> Vec<&'static str> {
+/// The names of workloads.
+pub fn names(workloads: &[Workload]) -> Vec<&'static str> {
     workloads.iter().map(|workload| workload.name()).collect()
 }
 
 /// Everything that was seen, the worst first.
-fn anomalies(ran: &Ran) -> impl Iterator<Item = (Standing, &'static str, &Tally)> {
+pub fn anomalies(ran: &Ran) -> impl Iterator<Item = (Standing, &'static str, &Tally)> {
     ran.counts.anomalies.iter().rev().map(|((standing, name), tally)| (*standing, *name, tally))
+}
+
+fn faults(ran: &Ran) -> Vec<(&'static str, u64)> {
+    ran.counts.faults.iter().map(|(fault, count)| (fault.name(), *count)).collect()
 }
 
 /// One JSON document.
@@ -124,6 +75,8 @@ pub fn json(about: &About<'_>, ran: &Ran) -> String {
         "transactions_per_second": rate(ran),
         "rolled_back": counts.rolled_back, "unknown": counts.unknown,
         "aborts": aborts,
+        "faults": faults(ran).into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+        "unknown_resolved": {"gone": counts.resolved[0], "there": counts.resolved[1]},
         "verdicts": {
             "pass": counts.pass, "violation": of(Standing::Violation),
             "allowed": of(Standing::Allowed), "undecided": of(Standing::Undecided),
@@ -140,6 +93,7 @@ fn finding_json(finding: &Finding) -> Value {
         "anomaly": finding.weighed.name, "shape": finding.weighed.shape,
         "page": finding.weighed.page, "because": finding.because,
         "transactions": finding.transactions,
+        "repeated": finding.repeated, "case": finding.case,
     })
 }
 
@@ -167,6 +121,18 @@ pub fn text(about: &About<'_>, ran: &Ran) -> String {
         counts.aborts.iter().map(|(class, count)| format!("{count} {}", class.name())).collect();
     if !aborts.is_empty() {
         let _ = writeln!(out, "aborted: {}", aborts.join(", "));
+    }
+    let faults: Vec<String> =
+        faults(ran).into_iter().map(|(name, count)| format!("{count} {name}")).collect();
+    if !faults.is_empty() {
+        let [gone, there] = counts.resolved;
+        let _ = writeln!(
+            out,
+            "faults: {}; after each of them all rows were read; {} commits were not answered: {there} of them were \
+             there, {gone} were not",
+            faults.join(", "),
+            counts.unknown
+        );
     }
     if let Some(error) = &ran.lost {
         let _ = writeln!(out, "ended early, because the target was lost: {}", error.message);
@@ -205,6 +171,9 @@ fn kind(out: &mut String, standing: Standing, tally: &Tally, first: &Finding) {
     }
     for sentence in &first.because {
         let _ = writeln!(out, "  {sentence}");
+    }
+    if let Some(repeated) = &first.repeated {
+        let _ = writeln!(out, "  {repeated}");
     }
     if standing == Standing::Violation {
         for told in &first.transactions {

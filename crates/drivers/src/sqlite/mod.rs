@@ -28,6 +28,7 @@
 //! Blind spots: databases added with ATTACH are not looked at when blockers are named; `PRAGMA
 //! busy_timeout` in a case has no effect, the limit is [`crate::SessionOptions::lock_wait`].
 
+mod apart;
 mod error;
 mod folder;
 mod holding;
@@ -41,6 +42,8 @@ mod worker;
 mod tests;
 
 use std::path::{Path, PathBuf};
+
+pub use apart::{SqliteApart, serve};
 
 use anchorite_model::{Level, Product, TargetInfo};
 

@@ -192,7 +192,7 @@ impl Worker {
         loop {
             // Asked each time: while the schema is locked, SQLite cannot tell what a statement needs.
             let need = self.need(sql);
-            let result = self.run_once(sql, kind);
+            let result = run_once(&self.connection, sql, kind);
             let refused = result.as_ref().is_err_and(Failure::is_table_lock);
             self.note_locks(if refused { Need::default() } else { need.clone() });
             let failure = match result {
@@ -210,31 +210,6 @@ impl Worker {
                 Order::Deadlock => return Err((failure, Refusal::Deadlock)),
             }
         }
-    }
-
-    fn run_once(&self, sql: &str, kind: &StatementKind) -> Result<Answer, Failure> {
-        let mut statement = self.connection.prepare(sql)?;
-        let columns = |statement: &rusqlite::Statement<'_>| -> Vec<String> {
-            statement.column_names().map(str::to_owned).collect()
-        };
-        let mut table = Rows { columns: columns(&statement), rows: Vec::new() };
-        let mut rows = statement.raw_query();
-        while let Some(row) = rows.next()? {
-            // Another connection may have changed the table since this one last looked: SQLite notices at the first
-            // step, and prepares the statement again.
-            if table.rows.is_empty() {
-                table.columns = columns(row.as_ref());
-            }
-            let cells = (0..table.columns.len()).map(|column| row.get_ref(column).map(typed));
-            table.rows.push(cells.collect::<rusqlite::Result<_>>()?);
-        }
-        Ok(Answer {
-            results: if table.columns.is_empty() { Vec::new() } else { vec![table] },
-            affected: kind.writes().then(|| self.connection.changes()),
-            tag: None,
-            notices: Vec::new(),
-            in_transaction: Some(!self.connection.is_autocommit()),
-        })
     }
 
     /// The locks that the statement's program takes first. Only a shared cache has them.
@@ -286,6 +261,36 @@ impl Worker {
             *self.tables.entry(table).or_default() |= writes;
         }
     }
+}
+
+/// Runs a statement once, as it is.
+pub(super) fn run_once(
+    connection: &Connection,
+    sql: &str,
+    kind: &StatementKind,
+) -> Result<Answer, Failure> {
+    let mut statement = connection.prepare(sql)?;
+    let columns = |statement: &rusqlite::Statement<'_>| -> Vec<String> {
+        statement.column_names().map(str::to_owned).collect()
+    };
+    let mut table = Rows { columns: columns(&statement), rows: Vec::new() };
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        // Another connection may have changed the table since this one last looked: SQLite notices at the first
+        // step, and prepares the statement again.
+        if table.rows.is_empty() {
+            table.columns = columns(row.as_ref());
+        }
+        let cells = (0..table.columns.len()).map(|column| row.get_ref(column).map(typed));
+        table.rows.push(cells.collect::<rusqlite::Result<_>>()?);
+    }
+    Ok(Answer {
+        results: if table.columns.is_empty() { Vec::new() } else { vec![table] },
+        affected: kind.writes().then(|| connection.changes()),
+        tag: None,
+        notices: Vec::new(),
+        in_transaction: Some(!connection.is_autocommit()),
+    })
 }
 
 /// However the thread ends, nothing waits for it in vain.

@@ -225,6 +225,8 @@ pub struct SessionText {
     pub cancel: String,
     /// See `cancel`.
     pub kill: String,
+    /// A query that counts the connections with a number: 0 when it has ended. `None` where nobody can be asked.
+    pub listed: Option<String>,
     /// A query for the connection's own number, if the greeting does not contain it.
     pub id: Option<String>,
     /// What keeps the server's background work from ending waits; empty where nothing is needed.
@@ -240,6 +242,7 @@ impl Default for SessionText {
             lock_wait_max: u64::MAX,
             cancel: "KILL QUERY {id}".to_owned(),
             kill: "KILL {id}".to_owned(),
+            listed: None,
             id: None,
             stillness: None,
             purge: None,

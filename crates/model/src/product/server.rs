@@ -10,6 +10,8 @@ pub struct Server {
     pub start: String,
     /// Further arguments of the server program.
     pub arguments: Vec<String>,
+    /// Further arguments with which every answered COMMIT survives the end of the server; empty if none are known.
+    pub durable: Vec<String>,
     /// The names of its program.
     pub programs: Vec<String>,
     /// Files that must be there, seen from the program's folder.

@@ -146,6 +146,12 @@ pub fn set(product: Product, name: &str, value: &str) -> Result<Vec<String>, Err
     }
 }
 
+/// The arguments with which what is committed survives the end of the server, as the vendor documents it; empty if
+/// none are known.
+pub fn durable(product: Product) -> &'static [String] {
+    &catalog::server(product).durable
+}
+
 /// The user that the server runs as, if it cannot be ourselves.
 pub(crate) fn other_user(product: Product) -> Option<OtherUser> {
     if is_postgres(product) { instead_of_root() } else { None }

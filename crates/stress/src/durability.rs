@@ -1,0 +1,37 @@
+//! What the settings of a server say about commits that a crash may lose.
+//!
+//! Idea: a vendor's page allows a loss only with certain values of a setting ([`anchorite_claims::Loss`]), so the
+//! server is asked for its values. Blind spot: a session that changes such a setting for itself; ours do not.
+
+use std::time::Duration;
+
+use anchorite_claims::{Claims, Loss};
+use anchorite_drivers::{Schema, execute};
+use anchorite_model::TargetInfo;
+
+use crate::options::StressError;
+
+/// For one question.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The setting by whose page a crash of this server may lose commits, with its value.
+pub(crate) fn permits(
+    schema: &dyn Schema,
+    info: &TargetInfo,
+) -> Result<Option<(&'static Loss, String)>, StressError> {
+    let losses = &Claims::for_target(info).losses;
+    if losses.is_empty() {
+        return Ok(None);
+    }
+    let mut session = schema.own_session(LIMIT)?;
+    for loss in losses {
+        // A version that does not know the setting has no such page.
+        let Ok(answer) = execute(session.as_mut(), &loss.ask, LIMIT) else { continue };
+        let row = answer.results.into_iter().flat_map(|result| result.rows).next();
+        let value = row.and_then(|row| row.last().map(ToString::to_string)).unwrap_or_default();
+        if loss.is_allowed_with(&value) {
+            return Ok(Some((loss, value)));
+        }
+    }
+    Ok(None)
+}
