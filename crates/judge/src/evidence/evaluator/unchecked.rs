@@ -5,8 +5,8 @@
 //! about what a write makes of a row. So the tables are filled, and the statement is run, in a session that does not
 //! check them (`foreign_keys_unchecked` of the descriptor).
 //!
-//! Assumption: a write that is tried has succeeded in the run. Blind spot: unique keys are checked; writes where foreign
-//! keys act.
+//! Assumption: a write that is tried has succeeded in the run. Blind spot: unique keys are checked; writes where
+//! foreign keys act.
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{RunError, SessionIndex};
@@ -31,7 +31,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether the only foreign keys of a table that can stand in the way of a lone row are its own, and change nothing.
+    /// Whether foreign keys of a table stand in the way of a lone row because they are about the table itself, and
+    /// none changes anything.
     pub(super) fn refers_to_itself(&self, table: usize) -> bool {
         let name = &self.run.final_state[table].0;
         let is_it = |other: &String| other.eq_ignore_ascii_case(name);

@@ -30,10 +30,7 @@ impl<'r> Simulation<'_, 'r> {
         let Some(table) = table else { return Ok(Err(Unfollowed::NoTable)) };
         let session = self.followed[writer].session;
         let mut branches = Branches::default();
-        let beside = self.beside_its_snapshot(state, writer, statement, shape, table);
-        let sql = beside.as_deref().unwrap_or(statement.sql);
-        let is_again = shape.names_table_again && beside.is_none();
-        let shape = &WriteShape { names_table_again: is_again, ..shape.clone() };
+        let (sql, shape) = &self.apart(state, writer, statement, shape, table);
         let (sees, begin) = self.view_of(writer, statement);
         // The rows are those of the snapshot, and they were inserted: so they met no keys.
         let mut is_read_once = shape.names_table_again

@@ -1,16 +1,16 @@
 //! Writes with a query of the table that they write, or joined with it, where all queries see one snapshot.
 //!
-//! Idea: in `WITH t AS (…) UPDATE t …` the written table is the real one, and every other mention of its name is that of
-//! the query in front. So the unchanged statement is tried on a single row, or on the latest keys, while its queries find
-//! the rows of the snapshot.
+//! Idea: in `WITH t AS (…) UPDATE t …` the written table is the real one, and every other mention of its name is
+//! that of the query in front. So the unchanged statement is tried on a single row, or on the latest keys, while its
+//! queries find the rows of the snapshot.
 //!
-//! A row that was changed meanwhile is checked again. A query that runs by itself gives the same as before; one that became
-//! a join is checked again with the partner that was found before, so that a row may be left that another partner would
-//! let through; and what an anti-join did not find, it does not look for again.
+//! A row that was changed meanwhile is checked again. A query that runs by itself gives the same as before; one that
+//! became a join is checked again with the partner that was found before, so that a row may be left that another
+//! partner would let through; and what an anti-join did not find, it does not look for again.
 //!
-//! Source: <https://www.postgresql.org/docs/current/sql-select.html#SQL-WITH>, PostgreSQL's src/backend/executor/README
-//! (EvalPlanQual), and for what becomes a join src/backend/optimizer/prep/prepjointree.c. Blind spot: which plan was taken,
-//! so that either result passes.
+//! Source: <https://www.postgresql.org/docs/current/sql-select.html#SQL-WITH>, PostgreSQL's
+//! src/backend/executor/README (EvalPlanQual), and for what becomes a join
+//! src/backend/optimizer/prep/prepjointree.c. Blind spot: which plan was taken, so that either result passes.
 
 use anchorite_claims::WriteView;
 use anchorite_model::Value;
@@ -86,5 +86,20 @@ impl<'r> Simulation<'_, 'r> {
         let name = &state.tables[table];
         let query = format!("SELECT * FROM \"{name}\" WHERE FALSE{rows}");
         Some(format!("WITH \"{name}\" AS ({query}) {}", statement.sql))
+    }
+
+    /// The same as text and shape: what its queries find does not count as the written table any more.
+    pub(super) fn apart(
+        &self,
+        state: &State,
+        writer: Writer,
+        statement: &Performed<'r>,
+        shape: &WriteShape,
+        table: usize,
+    ) -> (String, WriteShape) {
+        let beside = self.beside_its_snapshot(state, writer, statement, shape, table);
+        let names_table_again = shape.names_table_again && beside.is_none();
+        let sql = beside.unwrap_or_else(|| statement.sql.to_owned());
+        (sql, WriteShape { names_table_again, ..shape.clone() })
     }
 }
