@@ -1,4 +1,4 @@
-//! `--fault` and `--set`: which faults, and the settings of a server that they are done to.
+//! `--faults` and `--set`: which faults, and the settings of a server that they are done to.
 
 use anchorite_drivers::has_blows;
 use anchorite_model::nearest::did_you_mean;

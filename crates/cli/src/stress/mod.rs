@@ -52,10 +52,10 @@ Examples:
   anchorite stress --on postgres@15 --level rc --workload register --sessions 8 --time 30s
   anchorite stress --on mariadb@10.11 --level ser --format json
   anchorite stress --time 5s --html stress.html
-  anchorite stress --fault cut --fault-every 100 --txns 500
-  anchorite stress --on sqlite:wal --fault kill-server --fault-every 100 --txns 500
-  anchorite stress --on postgres@15 --fault kill-server --fault cut --txns 3000
-  anchorite stress --on postgres@15 --fault kill-server --set synchronous_commit=off --txns 3000")]
+  anchorite stress --faults cut --fault-every 100 --txns 500
+  anchorite stress --on sqlite:wal --faults kill-server --fault-every 100 --txns 500
+  anchorite stress --on postgres@15 --faults kill-server --faults cut --txns 3000
+  anchorite stress --on postgres@15 --faults kill-server --set synchronous_commit=off --txns 3000")]
 pub struct StressArgs {
     /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
@@ -83,9 +83,9 @@ pub struct StressArgs {
     history: Option<PathBuf>,
     /// What is done to sessions and the server meanwhile; repeatable: kill-session, cancel, cut, kill-server, pause
     #[arg(
-        long = "fault",
-        visible_alias = "faults",
-        value_name = "KIND",
+        long = "faults",
+        visible_alias = "fault",
+        value_name = "NAME",
         conflicts_with = "unjudged"
     )]
     faults: Vec<String>,
@@ -260,4 +260,23 @@ fn workloads(names: &[String]) -> anyhow::Result<Vec<Workload>> {
         })
     };
     names.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: StressArgs,
+    }
+
+    #[test]
+    fn faults_are_named_in_the_plural_and_the_singular() {
+        let line = ["stress", "--faults", "cut", "--fault", "pause"];
+        let line = Line::try_parse_from(line).expect("a command line");
+        assert_eq!(line.arguments.faults, ["cut", "pause"]);
+    }
 }
