@@ -32,8 +32,8 @@ pub use coverage::covers;
 pub use evidence::{Evidence, level_of};
 pub use header::{
     Agreement, BugKind, BugLines, Comparison, Condition, ConditionError, Fact, HeaderError,
-    Measurements, ProductLevels, Remark, Seen, StepFact, UnknownKind, Versions, compare, expect,
-    is_measured_on, readable, remarks, shows,
+    Measurements, Missing, Part, ProductLevels, Rediscovered, Remark, Seen, StepFact, UnknownKind,
+    Versions, compare, expect, is_measured_on, readable, remarks, shows,
 };
 pub use laboratory::Laboratory;
 pub use oracles::{Oracle, UnknownOracle};

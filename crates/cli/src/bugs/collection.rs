@@ -30,4 +30,22 @@ mod tests {
         assert!(bugs.len() >= 115, "{}", bugs.len());
         assert!(bugs.is_sorted_by_key(|bug| bug.id().to_owned()));
     }
+
+    #[test]
+    fn each_bug_that_manifests_was_found_again_or_says_what_is_missing() {
+        let bugs = bugs().expect("every header is readable");
+        let complaint = |bug: &Bug| Some(format!("{}: {}", bug.id(), bug.rediscovery_complaint()?));
+        let complaints: Vec<String> = bugs.iter().filter_map(complaint).collect();
+        assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    }
+
+    #[test]
+    fn the_readme_has_the_share_that_is_found_again() {
+        let readme = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+        let readme = std::fs::read_to_string(readme).expect("the page");
+        let bugs = bugs().expect("every header is readable");
+        let share = anchorite_report::bugs::share(&bugs).to_string();
+        let told = readme.lines().find(|line| line.starts_with("| known bugs that manifest"));
+        assert!(told.is_some_and(|line| line.contains(&share)), "it is {share}: {told:?}");
+    }
 }

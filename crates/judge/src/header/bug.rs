@@ -6,6 +6,8 @@
 //! -- allowed: mysql rr ser; tidb rc: https://…       where the vendor documents what the case shows
 //! ```
 //!
+//! `found` and `missing` are in [`super::rediscovery`].
+//!
 //! Idea: a bug of one level is how another one works. Rows that appear between two reads are a bug at serializable and
 //! documented at read committed, so a case names the places where what it shows is allowed, each with the vendor's
 //! page. Blind spot: a page can change, and nothing here reads it again.
@@ -15,6 +17,7 @@ use anchorite_model::{Case, Level, Product, TargetInfo};
 
 use crate::header::lines::{ConditionError, misfit, values};
 use crate::header::measurements::ProductLevels;
+use crate::header::rediscovery::{self, Missing, Rediscovered};
 
 /// What sort of bug a case is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +92,10 @@ pub struct BugLines {
     pub also: Vec<String>,
     /// Where the vendor documents what the case shows.
     pub allowed: Vec<Allowed>,
+    /// Where generated transactions found it.
+    pub found: Vec<Rediscovered>,
+    /// What they lack, so that they do not.
+    pub missing: Vec<Missing>,
 }
 
 impl BugLines {
@@ -105,7 +112,8 @@ impl BugLines {
         let allowed = values(case, "allowed")
             .map(|text| allowed(text).map_err(|reason| misfit(case, "allowed", text, reason)))
             .collect::<Result<_, _>>()?;
-        Ok(Self { kind, also, allowed })
+        let (found, missing) = (rediscovery::found(case)?, rediscovery::missing(case)?);
+        Ok(Self { kind, also, allowed, found, missing })
     }
 
     /// The page that documents what the case shows on this version at this level.

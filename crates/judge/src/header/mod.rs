@@ -10,6 +10,7 @@
 //! * [`measurements`]: at which products, versions and levels a case is known to show its phenomenon; [`expect`]: which
 //!   verdicts it gets there; [`mod@compare`]: a judged run held against both.
 //! * [`bug`]: what sort of bug a case is about, and where the vendor documents it.
+//! * [`rediscovery`]: whether random cases find it.
 
 pub mod bug;
 pub mod compare;
@@ -18,6 +19,7 @@ pub mod expect;
 pub mod lines;
 pub mod measurements;
 pub mod parse;
+pub mod rediscovery;
 mod token;
 pub mod truth;
 
@@ -26,3 +28,4 @@ pub use compare::{Comparison, HeaderError, compare, is_measured_on, readable};
 pub use condition::{Condition, Fact, StepFact};
 pub use lines::{ConditionError, shows};
 pub use measurements::{Agreement, Measurements, ProductLevels, Remark, Seen, Versions, remarks};
+pub use rediscovery::{Missing, Part, Rediscovered};

@@ -21,6 +21,9 @@ pub fn json(matrix: &Matrix<'_>, version: &str) -> String {
 pub(super) fn about(bug: &Bug) -> Json {
     let products: Vec<&str> =
         bug.case.header.targets.iter().map(|product| product.name()).collect();
+    let found = bug.lines.found.iter().map(|found| json!({"at": found.at, "by": found.by}));
+    let missing = bug.lines.missing.iter();
+    let missing = missing.map(|missing| json!({"part": missing.part.name(), "what": missing.what}));
     json!({
         "bug": bug.id(),
         "title": bug.title(),
@@ -29,6 +32,8 @@ pub(super) fn about(bug: &Bug) -> Json {
         "also": bug.lines.also,
         "products": products,
         "sources": bug.case.header.source,
+        "found": found.collect::<Vec<_>>(),
+        "missing": missing.collect::<Vec<_>>(),
     })
 }
 

@@ -87,6 +87,13 @@ pub fn show(matrix: &Matrix<'_>, options: &TextOptions) -> String {
         for source in &bug.case.header.source {
             page.field("source", Ink::Faint, source, &mut lines);
         }
+        for found in &bug.lines.found {
+            page.field("found", Ink::Plain, &format!("{}: {}", found.at, found.by), &mut lines);
+        }
+        for missing in &bug.lines.missing {
+            let told = format!("{}: {}", missing.part.name(), missing.what);
+            page.field("missing", Ink::Plain, &told, &mut lines);
+        }
         section("Measured", &mut lines);
         for (at, column) in matrix.columns.iter().enumerate() {
             let told = told(row, column, at, page.glyphs);

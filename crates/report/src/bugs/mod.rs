@@ -7,6 +7,7 @@
 //! Source: the headers of `cases/bugs` and `cases/papers`; [`study`] adds what was published elsewhere. Assumption: two
 //! targets with the same product and version numbers behave alike. Blind spot: one run per place.
 
+mod again;
 pub mod bisect;
 mod bug;
 mod html;
@@ -21,6 +22,7 @@ mod tested;
 mod text;
 mod words;
 
+pub use again::{Share, share};
 pub use bug::Bug;
 pub use html::html;
 pub use json::json;

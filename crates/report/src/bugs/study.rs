@@ -9,6 +9,7 @@
 
 use anchorite_model::Level;
 
+use super::again;
 use super::bug::Bug;
 use super::markdown::table;
 use super::matrix::{Column, Matrix, Row, Shown};
@@ -31,7 +32,7 @@ pub fn study(matrix: &Matrix<'_>) -> String {
     let published = published();
     let is_published = |bug: &Bug| published.iter().any(|e| e.case.as_deref() == Some(bug.id()));
     let mut kept = matrix.clone();
-    kept.keep(&|bug| !is_listing(bug) || is_published(bug));
+    kept.keep(&|bug| !bug.is_listing() || is_published(bug));
     let matrix = &kept;
     let mut out = String::from("# Known bugs, measured again\n\n");
     out += "Made by `anchorite bugs matrix --format study` from the headers of the cases; not edited by hand. \
@@ -41,6 +42,8 @@ pub fn study(matrix: &Matrix<'_>) -> String {
     out += "\n## Which bug shows where\n\n";
     out += &format!("In a cell: {LEGEND}.\n\n");
     out += &table(matrix, &link);
+    out += "\n## Found again\n\n";
+    out += &again::section(matrix, &link);
     out += "\n## Where the published study differs\n\n";
     out += HOW;
     out += "\n\n";
@@ -56,11 +59,6 @@ pub fn study(matrix: &Matrix<'_>) -> String {
 fn link(bug: &Bug) -> String {
     let id = plain(bug.id());
     format!("[{id}](../cases/{}/{}.case)", bug.folder, bug.id())
-}
-
-/// Listings are named after their papers, in lower case; bugs after their reports.
-fn is_listing(bug: &Bug) -> bool {
-    bug.id().starts_with(char::is_lowercase)
 }
 
 fn figures(matrix: &Matrix<'_>, published: &[Published]) -> String {
