@@ -55,6 +55,29 @@ fn a_block_a_deadlock_and_a_replay() {
     }
 }
 
+/// The row's primary key moves behind the DELETE that waits for it (MDEV-27992).
+#[test]
+fn a_violation_is_judged_and_made_smaller_at_the_prompt() {
+    let innodb = |url: &&String| !url.starts_with("postgres") && !url.contains("rocksdb");
+    // Reducing asks many questions: one server is enough.
+    for url in named("ANCHORITE_TEST_URLS").iter().filter(innodb).take(1) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut shell = start(folder.path(), &[url, "--level", "rc"]);
+        shell.says(".levels", "t1: READ-COMMITTED");
+        shell.says("t1> BEGIN;", "ok\n");
+        shell.says("UPDATE t SET id = 0 WHERE id = 2;", "1 row affected\n");
+        shell.says("t2> DELETE FROM t;", "blocked by t1");
+        shell.says("t1> UPDATE t SET id = -1 WHERE id = 0;", "1 row affected\n");
+        shell.says("COMMIT;", "resumed: 1 row affected\n");
+        shell.says(".judge", "VIOLATION: write-serializability");
+        shell.says(".reduce", "-- confirmed: 3 of 3 runs");
+        shell.expect("DELETE FROM t;");
+        shell.expect("t1> ");
+        shell.line(".quit");
+        assert_eq!(shell.end(), Some(0), "{url}");
+    }
+}
+
 #[test]
 fn what_resumes_while_somebody_types_is_told_at_once() {
     for url in named("ANCHORITE_TEST_URLS") {

@@ -6,7 +6,7 @@
 //! -- allowed: mysql rr ser; tidb rc: https://…       where the vendor documents what the case shows
 //! ```
 //!
-//! `found` and `missing` are in [`super::rediscovery`].
+//! `rediscovered` and `missing` are in [`super::rediscovery`].
 //!
 //! Idea: a bug of one level is how another one works. Rows that appear between two reads are a bug at serializable and
 //! documented at read committed, so a case names the places where what it shows is allowed, each with the vendor's

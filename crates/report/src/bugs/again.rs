@@ -4,7 +4,7 @@
 //! where no page documents it; for each of these the header says where it was found again, or what is missing. Listings
 //! of papers are told but not counted: each of them is another bug's smallest form, or the example of a page.
 //!
-//! Source: the `found` and `missing` lines of the headers. Assumption: releases that were measured can be had.
+//! Source: the `rediscovered` and `missing` lines of the headers. Assumption: releases that were measured can be had.
 
 use super::bug::Bug;
 use super::matrix::{Matrix, Shown};
@@ -41,7 +41,7 @@ impl Bug {
     pub fn rediscovery_complaint(&self) -> Option<&'static str> {
         let (found, missing) = (!self.lines.found.is_empty(), !self.lines.missing.is_empty());
         match (self.manifests(), found, missing) {
-            (true, false, false) => Some("it manifests, and no line says found or missing"),
+            (true, false, false) => Some("it manifests, and no line says rediscovered or missing"),
             (true, true, true) => Some("it is found, so nothing is missing"),
             (false, true, _) => Some("it was found, and is said to manifest nowhere"),
             _ if !self.is_found_where_it_shows() => Some("it was found where it does not show"),

@@ -88,7 +88,7 @@ pub fn show(matrix: &Matrix<'_>, options: &TextOptions) -> String {
             page.field("source", Ink::Faint, source, &mut lines);
         }
         for found in &bug.lines.found {
-            page.field("found", Ink::Plain, &format!("{}: {}", found.at, found.by), &mut lines);
+            page.field("found by", Ink::Plain, &format!("{}: {}", found.at, found.by), &mut lines);
         }
         for missing in &bug.lines.missing {
             let told = format!("{}: {}", missing.part.name(), missing.what);
