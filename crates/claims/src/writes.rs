@@ -88,10 +88,13 @@ pub enum Deviation {
     Failed,
     /// A table that another transaction emptied was empty to a snapshot that was taken before.
     Emptied,
+    /// A plain read saw the version of the snapshot of a row that an UPDATE of its own transaction had found in a newer
+    /// version, and left as it was.
+    Unchanged,
 }
 
 impl Deviation {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Locked,
         Self::Inserted,
         Self::Released,
@@ -103,12 +106,16 @@ impl Deviation {
         Self::Unkept,
         Self::Failed,
         Self::Emptied,
+        Self::Unchanged,
     ];
 
     /// Whether it is about what a write sees of rows, so that the mechanism has to be followed. The others are about
-    /// locks that are not kept, about failures, and about tables as a whole.
+    /// locks that are not kept, about failures, about tables as a whole, and about plain reads.
     pub const fn is_of_rows(self) -> bool {
-        !matches!(self, Self::Nested | Self::Unkept | Self::Failed | Self::Emptied)
+        !matches!(
+            self,
+            Self::Nested | Self::Unkept | Self::Failed | Self::Emptied | Self::Unchanged
+        )
     }
 
     /// The word of the claims files.
@@ -125,6 +132,7 @@ impl Deviation {
             Self::Unkept => "unkept",
             Self::Failed => "failed",
             Self::Emptied => "emptied",
+            Self::Unchanged => "unchanged",
         }
     }
 }

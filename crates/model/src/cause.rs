@@ -194,6 +194,53 @@ impl Meanwhile {
     }
 }
 
+/// What a statement did not wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Awaited {
+    /// A row that another transaction had written.
+    Row,
+    /// A row that another transaction had read to lock it.
+    LockingRead,
+    /// A unique key that another transaction had written.
+    UniqueKey,
+    /// A place without a row, which another transaction had searched.
+    Gap,
+    /// A row at the other end of a foreign key.
+    Reference,
+}
+
+impl Awaited {
+    /// The word of names and of the JSON form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::LockingRead => "locking-read",
+            Self::UniqueKey => "unique-key",
+            Self::Gap => "gap",
+            Self::Reference => "reference",
+        }
+    }
+
+    const fn sentence(self) -> &'static str {
+        match self {
+            Self::Row => "took {row} without waiting for the transaction that had written it",
+            Self::LockingRead => {
+                "took {row} without waiting for the transaction that had read and locked it"
+            }
+            Self::UniqueKey => {
+                "used a unique key without waiting for the transaction that had written it"
+            }
+            Self::Gap => {
+                "put a row where another transaction had searched, without waiting for its end"
+            }
+            Self::Reference => {
+                "did not wait for the transaction that had written the other end of a foreign key"
+            }
+        }
+    }
+}
+
 /// What takes part beside plain rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -253,6 +300,9 @@ pub struct Cause {
     pub deed: Deed,
     /// What other transactions had done to the row.
     pub meanwhile: Meanwhile,
+    /// What it did not wait for, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited: Option<Awaited>,
     /// What else took part.
     pub part: Option<Part>,
     /// Which statement did it; `None` if it was no single one.
@@ -267,7 +317,20 @@ impl Cause {
     /// A cause of which nothing else is known.
     pub const fn of(deed: Deed) -> Self {
         let meanwhile = Meanwhile::Nothing;
-        Self { deed, meanwhile, part: None, statement: None, row: None, waited_for: Vec::new() }
+        Self {
+            deed,
+            meanwhile,
+            awaited: None,
+            part: None,
+            statement: None,
+            row: None,
+            waited_for: Vec::new(),
+        }
+    }
+
+    /// A statement that did not wait for this.
+    pub fn unawaited(awaited: Awaited) -> Self {
+        Self { awaited: Some(awaited), ..Self::of(Deed::DidNotWait) }
     }
 
     /// The name: two cases with one cause have the same, two causes have two.
@@ -281,6 +344,9 @@ impl Cause {
 
     /// The name without what takes part: a smaller case may do without it.
     pub fn kind(&self) -> String {
+        if let Some(awaited) = self.awaited {
+            return format!("{}-for-{}", self.deed.name(), awaited.name());
+        }
         // Which key moved decides only about rows that are missed.
         match (self.deed, self.meanwhile) {
             (Deed::RowMissed, Meanwhile::Nothing) => self.deed.name().to_owned(),
@@ -298,7 +364,8 @@ impl fmt::Display for Cause {
             f.write_str(") ")?;
         }
         let row = self.row.as_deref().unwrap_or("a row");
-        f.write_str(&self.deed.sentence().replace("{row}", row))?;
+        let sentence = self.awaited.map_or(self.deed.sentence(), Awaited::sentence);
+        f.write_str(&sentence.replace("{row}", row))?;
         if self.meanwhile != Meanwhile::Nothing {
             write!(f, "; {}", self.meanwhile.sentence())?;
         }
@@ -312,6 +379,14 @@ impl fmt::Display for Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_waited_for_is_part_of_the_name() {
+        let cause = Cause { row: Some("(9, 1) of t".to_owned()), ..Cause::unawaited(Awaited::Row) };
+        assert_eq!(cause.name(), "did-not-wait-for-row");
+        let told = "took (9, 1) of t without waiting for the transaction that had written it";
+        assert_eq!(cause.to_string(), told);
+    }
 
     #[test]
     fn a_cause_is_a_name_and_a_sentence() {

@@ -25,7 +25,7 @@ pub mod verdict;
 pub mod versions_seen;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
-pub use cause::{Cause, Deed, Doer, Meanwhile, Part};
+pub use cause::{Awaited, Cause, Deed, Doer, Meanwhile, Part};
 pub use disagreement::{Covers, Disagreement, Stance, disagreements, worst};
 pub use error_class::ErrorClass;
 pub use finding::{Confirmed, Contrast, Finding, Origin};

@@ -2,7 +2,8 @@
 
 use anchorite_model::sql::StatementKind;
 use anchorite_model::{
-    Blocker, Cause, Deed, Doer, ErrorClass, Meanwhile, Outcome, Part, Run, Statement, Value,
+    Awaited, Blocker, Cause, Deed, Doer, ErrorClass, Meanwhile, Outcome, Part, Run, Statement,
+    Value,
 };
 use anchorite_sql::ast::{Insert, Statement as Tree};
 use anchorite_sql::schema::{self, Table};
@@ -74,6 +75,7 @@ impl<'r> Details<'r> {
                 let at = Meeting { writer: mistake.writer, transactions, statement };
                 self.meanwhile(row, &at, world)
             }),
+            awaited: (mistake.deed == Deed::DidNotWait).then_some(Awaited::Row),
             part: statement.and_then(|statement| self.part_of(statement)),
             statement: statement.map(|statement| self.doer(transaction, statement)),
             row: row.and_then(|row| self.row(row)),

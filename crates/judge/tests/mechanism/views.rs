@@ -15,7 +15,7 @@ const FLOOR: usize = 90;
 fn what_a_model_reads_is_never_a_violation() {
     for model in &MODELS {
         let mut counts = Counts::default();
-        for seed in 0..runs() * 2 {
+        for seed in 0..runs() {
             let (run, _) = random_run_with(model, seed, None, true);
             let verdict = judged_by("views", &run);
             counts.add(&verdict);
@@ -33,7 +33,7 @@ fn what_a_model_reads_wrongly_is_seen() {
         let (mut seen, mut all) = (0, 0);
         for fault in Fault::OF_READS {
             let mut counts = Counts::default();
-            for seed in 0..runs() * 2 {
+            for seed in 0..runs() {
                 let plan = Plan { fault, occasions_left: 1 };
                 let (run, went_wrong) = random_run_with(model, seed, Some(plan), true);
                 if went_wrong {

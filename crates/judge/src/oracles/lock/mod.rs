@@ -18,7 +18,7 @@ pub(crate) mod patience;
 
 use anchorite_claims::{Deviation, WriteWord};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Deed, Judgement, Run, Value, Verdict};
+use anchorite_model::{Awaited, Cause, Deed, Judgement, Run, Value, Verdict};
 use anchorite_sql::{Definition, WriteShape, locked_table, write_shape};
 
 use super::{Needs, Oracle, Unjudged};
@@ -58,12 +58,16 @@ impl Oracle for Lock {
         laboratory: &mut Laboratory<'_>,
     ) -> Result<Judgement, Unjudged> {
         let held = Held { run: evidence.run, transactions: evidence.transactions()? };
-        let because = match held.broken(evidence, laboratory)? {
-            Some(because) => Some(because),
-            None => held.broken_at_absent_key(evidence)?.or(held.broken_by_two_writers(evidence)?),
+        let mut found = held.broken(evidence, laboratory)?.map(|it| (it, Awaited::LockingRead));
+        if found.is_none() {
+            found = held.broken_at_absent_key(evidence)?.map(|because| (because, Awaited::Gap));
+        }
+        let (because, causes) = match found {
+            Some((because, awaited)) => (Some(because), vec![Cause::unawaited(awaited)]),
+            None => (held.broken_by_two_writers(evidence)?, Vec::new()),
         };
         let verdict = because.map_or(Verdict::Pass, |because| Verdict::broken(LOCK, because));
-        Ok(Judgement::new(self.name(), verdict))
+        Ok(Judgement { causes, ..Judgement::new(self.name(), verdict) })
     }
 }
 

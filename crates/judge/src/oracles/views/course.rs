@@ -7,10 +7,10 @@
 
 use anchorite_claims::{Claims, DocumentedWrites, ReadClaim, ReadKind, SnapshotTaken};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{Run, RunError};
+use anchorite_model::{Cause, Run, RunError};
 
 use super::names::{MISSING_LOCK, WRONG_END};
-use super::seen::{Course, HalfDone, Sight, Undocumented};
+use super::seen::{Course, HalfDone, Needed, Sight, Unawaited};
 use super::sight::snapshot_moments;
 use super::statement::Known;
 use super::unjudged::Unjudged;
@@ -44,6 +44,8 @@ pub struct Failure {
     pub difference: Option<AnswerDifference>,
     /// Why, for a write that met others.
     pub because: Option<String>,
+    /// What went wrong, where that is known already.
+    pub cause: Option<Cause>,
 }
 
 impl Failure {
@@ -51,14 +53,16 @@ impl Failure {
     fn of_end(at: usize, course: Course, because: String) -> Self {
         let name = Some(WRONG_END);
         let (place, sight, difference, because) = (None, None, None, Some(because));
-        Self { at, place, name, course, sight, difference, because }
+        Self { at, place, name, course, sight, difference, because, cause: None }
     }
 
     /// A statement that had to wait.
-    pub(super) fn of_lock(place: Place, course: Course, because: String) -> Self {
+    pub(super) fn of_lock(place: Place, course: Course, unawaited: Unawaited) -> Self {
         let Place { at, writer, statement } = place;
         let (place, name) = (Some((writer, statement)), Some(MISSING_LOCK));
-        Self { at, place, name, course, sight: None, difference: None, because: Some(because) }
+        let (sight, difference) = (None, None);
+        let (because, cause) = (Some(unawaited.told), Some(unawaited.cause));
+        Self { at, place, name, course, sight, difference, because, cause }
     }
 }
 
@@ -67,8 +71,8 @@ impl Failure {
 pub struct Outcomes {
     /// Whether a course came to the end, with everything judged.
     pub arrived: bool,
-    /// What a course needs that comes to the end, and that no page documents.
-    pub undocumented: Option<Undocumented>,
+    /// What a course needs that comes to the end otherwise than promised.
+    pub needed: Option<Needed>,
     /// Why others did not.
     pub unjudged: Option<Unjudged>,
     /// Where all others ended.
@@ -165,8 +169,8 @@ impl<'r> Following<'_, 'r> {
         let told: Vec<String> = differing.collect();
         let is_right = told.is_empty();
         match course.unjudged.or(course.doubt.filter(|_| !is_right)) {
-            None if is_right && course.undocumented.is_some() => {
-                outcomes.undocumented = outcomes.undocumented.take().or(course.undocumented);
+            None if is_right && course.needed.is_some() => {
+                outcomes.needed = Needed::milder(outcomes.needed.take(), course.needed);
             }
             None if is_right => outcomes.arrived = true,
             None => outcomes.note(Failure::of_end(at, course, told.join("; "))),
@@ -323,7 +327,8 @@ impl<'r> Following<'_, 'r> {
             let later = course.world.state.commits_between(from, until);
             std::iter::once(from).chain(later).collect()
         };
-        let moments = snapshot_moments(claim, transaction, write, &moments);
+        let moments =
+            snapshot_moments(claim, transaction, write, self.known.waits_for_rows, &moments);
         let with = |moment: usize| {
             let mut course = course.clone();
             course.snapshots.insert(place.writer, moment);

@@ -59,8 +59,9 @@ impl<'r> Following<'_, 'r> {
             _ => {
                 let Place { at, writer, statement } = place;
                 let (place, name) = (Some((writer, statement)), Some(WRONG_FAILURE));
-                let (sight, because) = (None, None);
-                let failure = Failure { at, place, name, course, sight, difference, because };
+                let (sight, because, cause) = (None, None, None);
+                let failure =
+                    Failure { at, place, name, course, sight, difference, because, cause };
                 Next::Nowhere(Box::new(failure))
             }
         })

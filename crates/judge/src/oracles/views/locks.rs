@@ -12,12 +12,12 @@
 
 use anchorite_claims::{ReadView, SerialOrder};
 use anchorite_model::sql::StatementKind;
-use anchorite_model::{ErrorClass, Outcome, RunError, Value};
+use anchorite_model::{Awaited, Cause, Deed, ErrorClass, Outcome, RunError, Value};
 use anchorite_sql::tokens::significant;
 
 use super::course::{Following, Place};
 use super::met::is_exclusive;
-use super::seen::{Course, Sight};
+use super::seen::{Course, Sight, Unawaited};
 use crate::evidence::evaluator::{Contents, Evaluator};
 use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{Row, Version, Writer};
@@ -44,7 +44,7 @@ impl<'r> Following<'_, 'r> {
         sight: &Sight,
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<String>, RunError> {
+    ) -> Result<Option<Unawaited>, RunError> {
         let Some(table) = self.locks_rows_of(place.writer, read) else { return Ok(None) };
         // Which of several equal rows were skipped cannot be told.
         if self.known.traits(read.sql).skips_locked && self.known.keys[table].is_empty() {
@@ -66,18 +66,20 @@ impl<'r> Following<'_, 'r> {
                 continue;
             }
             if self.returns(session, read, table, values, evaluator, laboratory)? {
-                let (row, name) = (tuple(values), |writer: Writer| &self.transactions[writer].name);
-                return Ok(Some(match (holder, newer.and_then(|version| version.writer)) {
-                    (Some(holder), _) => self.sentence(place, read, &format!(
-                        "returned and locked {row}, which {} had changed and not yet committed",
-                        name(holder)
-                    )),
-                    (None, Some(other)) => self.sentence(place, read, &format!(
-                        "returned and locked {row}, which {} had changed since the snapshot: it had to fail",
-                        name(other)
-                    )),
+                let newer = newer.and_then(|version| version.writer);
+                let (other, since, cause) = match (holder, newer) {
+                    (Some(holder), _) => {
+                        (holder, "and not yet committed", Cause::unawaited(Awaited::Row))
+                    }
+                    (None, Some(other)) => {
+                        let told = "since the snapshot: it had to fail";
+                        (other, told, Cause::of(Deed::ConflictMissed))
+                    }
                     (None, None) => continue,
-                }));
+                };
+                let (row, name) = (tuple(values), &self.transactions[other].name);
+                let did = format!("returned and locked {row}, which {name} had changed {since}");
+                return Ok(Some(self.unawaited_by(place, read, &did, cause)));
             }
         }
         self.locked_twice(course, place, read, (table, sight), evaluator, laboratory)
@@ -92,7 +94,7 @@ impl<'r> Following<'_, 'r> {
         (table, sight): (usize, &Sight),
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<String>, RunError> {
+    ) -> Result<Option<Unawaited>, RunError> {
         let dialect = self.run.target.product.dialect();
         if !is_exclusive(read.sql, dialect) {
             return Ok(None);
@@ -121,7 +123,8 @@ impl<'r> Following<'_, 'r> {
                     {
                         let had = self.had_locked(locker, first);
                         let did = format!("returned and locked {}, which {had}", tuple(values));
-                        return Ok(Some(self.sentence(place, read, &did)));
+                        let cause = Cause::unawaited(Awaited::LockingRead);
+                        return Ok(Some(self.unawaited_by(place, read, &did, cause)));
                     }
                 }
             }
@@ -137,7 +140,7 @@ impl<'r> Following<'_, 'r> {
         write: &Performed<'r>,
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<String>, RunError> {
+    ) -> Result<Option<Unawaited>, RunError> {
         if let Some(told) = self.two_writers(after, place, write) {
             return Ok(Some(told));
         }
@@ -157,11 +160,14 @@ impl<'r> Following<'_, 'r> {
                         self.is_locked(one, (other, locker), first, evaluator, laboratory)?;
                     if let Some(values) = is_locked {
                         let had = self.had_locked(locker, first);
-                        let did = match one.before {
-                            Some(_) => format!("changed {}, which {had}", tuple(values)),
-                            None => format!("inserted {}, where {had}", tuple(values)),
+                        let (did, awaited) = match one.before {
+                            Some(_) => ("changed", Awaited::LockingRead),
+                            None => ("inserted", Awaited::Gap),
                         };
-                        return Ok(Some(self.sentence(place, write, &did)));
+                        let which = one.before.map_or("where", |_| "which");
+                        let did = format!("{did} {}, {which} {had}", tuple(values));
+                        let cause = Cause::unawaited(awaited);
+                        return Ok(Some(self.unawaited_by(place, write, &did, cause)));
                     }
                 }
             }
@@ -170,7 +176,12 @@ impl<'r> Following<'_, 'r> {
     }
 
     /// Why a write must have waited where there can be only one writer: somebody else is one.
-    fn two_writers(&self, after: &Course, place: Place, write: &Performed<'_>) -> Option<String> {
+    fn two_writers(
+        &self,
+        after: &Course,
+        place: Place,
+        write: &Performed<'_>,
+    ) -> Option<Unawaited> {
         self.documented(place.writer).claims.one_writer.as_ref()?;
         let has_written = write.reply.is_ok_and(|answer| answer.affected.unwrap_or(0) > 0);
         let others = self.transactions.iter().enumerate().filter(|(other, transaction)| {
@@ -186,7 +197,7 @@ impl<'r> Following<'_, 'r> {
         });
         let (_, other) = writers.next().filter(|_| has_written)?;
         let did = format!("wrote, although {} was writing and had not ended", other.name);
-        Some(self.sentence(place, write, &did))
+        Some(self.unawaited_by(place, write, &did, Cause::of(Deed::DidNotWait)))
     }
 
     /// When its BEGIN was answered, which may have waited.
@@ -265,7 +276,7 @@ impl<'r> Following<'_, 'r> {
         place: Place,
         write: &Performed<'r>,
         one: &Written<'_>,
-    ) -> Option<String> {
+    ) -> Option<Unawaited> {
         let values = one.after?;
         for key in &self.known.unique_keys[one.table] {
             let of_key = |values: &Vec<Value>| {
@@ -286,9 +297,10 @@ impl<'r> Following<'_, 'r> {
                         "wrote {}, with a unique key that {name} had written and not yet committed",
                         tuple(values)
                     );
+                    let cause = Cause::unawaited(Awaited::UniqueKey);
                     return self
                         .waits(place.writer, holder)
-                        .then(|| self.sentence(place, write, &did));
+                        .then(|| self.unawaited_by(place, write, &did, cause));
                 }
             }
         }
@@ -304,7 +316,7 @@ impl<'r> Following<'_, 'r> {
         write: &Performed<'r>,
         evaluator: &mut Evaluator<'r>,
         laboratory: &mut Laboratory<'_>,
-    ) -> Result<Option<String>, RunError> {
+    ) -> Result<Option<Unawaited>, RunError> {
         // What is checked only at the COMMIT need not be waited for.
         let promises = self.documented(place.writer).claims.locking_reads.is_some();
         let promises = promises && !self.known.defers;
@@ -331,9 +343,9 @@ impl<'r> Following<'_, 'r> {
             let theirs = row.held_by_others(place.writer).last().filter(|_| other.is_some());
             let shown = theirs.map_or(before, |version| version.values.clone());
             dirty.entry(row.table).or_default().extend(shown);
-            holder = holder.or(other);
+            holder = holder.or(other.map(|other| (row, other)));
         }
-        let Some(holder) = holder.filter(|_| dirty != committed) else { return Ok(None) };
+        let Some((row, holder)) = holder.filter(|_| dirty != committed) else { return Ok(None) };
         let session = self.transactions[place.writer].session;
         evaluator.find_out(session, write.sql, &[committed.clone(), dirty.clone()], laboratory)?;
         let is_free = evaluator.tried(session, write.sql, &committed, laboratory)?;
@@ -343,7 +355,9 @@ impl<'r> Following<'_, 'r> {
         let is_meeting = fails && matches!(is_free, Some((Outcome::Ok(_), _)));
         let name = &self.transactions[holder].name;
         let did = format!("did not wait for {name}, beside whose rows it fails");
-        Ok(is_meeting.then(|| self.sentence(place, write, &did)))
+        let awaited = if is_own(row) { Awaited::UniqueKey } else { Awaited::Reference };
+        let cause = Cause::unawaited(awaited);
+        Ok(is_meeting.then(|| self.unawaited_by(place, write, &did, cause)))
     }
 
     /// The other transaction that has changed a row, and keeps it until after a moment.
@@ -377,9 +391,16 @@ impl<'r> Following<'_, 'r> {
         format!("step {} ({}) of {} had locked", first.n, abridged(first.sql), locker.name)
     }
 
-    fn sentence(&self, place: Place, statement: &Performed<'_>, did: &str) -> String {
+    fn unawaited_by(
+        &self,
+        place: Place,
+        statement: &Performed<'_>,
+        did: &str,
+        cause: Cause,
+    ) -> Unawaited {
         let name = &self.transactions[place.writer].name;
-        format!("step {} of {name} ({}): {did}", statement.n, abridged(statement.sql))
+        let told = format!("step {} of {name} ({}): {did}", statement.n, abridged(statement.sql));
+        Unawaited { told, cause }
     }
 }
 

@@ -26,6 +26,7 @@ mod sight;
 mod statement;
 mod tables;
 mod tell;
+mod unchanged;
 mod unjudged;
 mod versions;
 mod write;
@@ -44,6 +45,7 @@ use crate::evidence::versions::State;
 use crate::evidence::world::World;
 use crate::laboratory::Laboratory;
 use course::{Following, Outcomes};
+use seen::Needed;
 use statement::Known;
 use unjudged::Unjudged;
 
@@ -98,17 +100,12 @@ impl Oracle for Views {
             if found.arrived {
                 return Ok(Judgement::new(self.name(), Verdict::Pass));
             }
-            all.undocumented = all.undocumented.or(found.undocumented);
+            all.needed = Needed::milder(all.needed, found.needed);
             all.unjudged = all.unjudged.or(found.unjudged);
             all.failure = all.failure.or(found.failure);
         }
-        if let (None, Some(needed)) = (all.unjudged, all.undocumented) {
-            // Without an exception, any serial order may explain it.
-            let verdict = match evidence.serial(laboratory)? {
-                Serial::Explained => Verdict::Pass,
-                _ => Verdict::undocumented(&needed.name, needed.because),
-            };
-            return Ok(Judgement::new(self.name(), verdict));
+        if let (None, Some(needed)) = (all.unjudged, all.needed) {
+            return Ok(Judgement::new(self.name(), explained(needed, evidence, laboratory)?));
         }
         match (all.unjudged, all.failure) {
             (None, Some(failure)) => {
@@ -186,6 +183,23 @@ fn freed_by_the_end(run: &Run, open: &Transaction<'_>, own: usize) -> Option<usi
     });
     // A ROLLBACK TO may set free what waits.
     answers.min().filter(|_| !open.statements.iter().any(|statement| statement.undone))
+}
+
+/// The verdict on what only an exception explains.
+fn explained(
+    needed: Needed,
+    evidence: &Evidence<'_>,
+    laboratory: &mut Laboratory<'_>,
+) -> Result<Verdict, NoJudgement> {
+    let Needed { name, because, is_documented, is_of_read } = needed;
+    // What writes did may be that of a serial order, without any exception.
+    if !is_of_read && matches!(evidence.serial(laboratory)?, Serial::Explained) {
+        return Ok(Verdict::Pass);
+    }
+    Ok(match is_documented {
+        true => Verdict::Allowed { exception: name, because },
+        false => Verdict::undocumented(&name, because),
+    })
 }
 
 fn undecided(reason: Unjudged) -> NoJudgement {

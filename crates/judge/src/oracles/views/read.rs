@@ -7,7 +7,7 @@ use anchorite_model::sql::StatementKind;
 use anchorite_model::{Outcome, RunError, Value};
 
 use super::course::{Failure, Following, Next, Place};
-use super::seen::{Choices, Course, HalfDone, Sight};
+use super::seen::{Choices, Course, HalfDone, Needed, Sight, Unawaited};
 use super::sight::{MOST_VIEWS, Reading};
 use super::statement::Traits;
 use super::unjudged::Unjudged;
@@ -28,7 +28,7 @@ struct Found {
     /// Whether all of them could be put into tables.
     is_filled: bool,
     /// Why what it returned cannot have been seen without waiting.
-    unawaited: Option<String>,
+    unawaited: Option<Unawaited>,
 }
 
 /// Whether a locking read has a query inside, which need not lock.
@@ -132,7 +132,11 @@ impl<'r> Following<'_, 'r> {
                 break;
             }
             let is_first = sight.snapshot.is_some() && self.takes_at_read(place.writer);
-            found.next.push(course.clone().with_snapshot_of(place.writer, &sight));
+            let mut next = course.clone().with_snapshot_of(place.writer, &sight);
+            let needed =
+                self.kept_from_snapshot(course, place, read, &sight, evaluator, laboratory)?;
+            next.needed = Needed::worse(next.needed, needed);
+            found.next.push(next);
             // A read that need not look at rows may leave the snapshot to the next one.
             if is_first && !self.has_looked(read, &traits, evaluator, laboratory)? {
                 found.next.push(course.clone());
@@ -300,6 +304,7 @@ impl<'r> Following<'_, 'r> {
             tables: &self.known.filled_for(traits),
             keys: &self.known.keys,
             half_done,
+            waits_for_rows: self.known.waits_for_rows,
             met,
         };
         reading.sights()
@@ -320,6 +325,6 @@ fn nowhere(course: Course, place: Place, (sight, difference): (Sight, AnswerDiff
     let Place { at, writer, statement } = place;
     let (sight, difference, because) = (Some(sight), Some(difference), None);
     let (place, name) = (Some((writer, statement)), None);
-    let failure = Failure { at, place, name, course, sight, difference, because };
+    let failure = Failure { at, place, name, course, sight, difference, because, cause: None };
     Next::Nowhere(Box::new(failure))
 }

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anchorite_model::Value;
+use anchorite_claims::Exception;
+use anchorite_model::{Cause, Value};
 
 use super::unjudged::Unjudged;
 use crate::evidence::evaluator::Contents;
 use crate::evidence::versions::Writer;
 use crate::evidence::world::World;
+use crate::oracles::final_state::mechanism::exception_sentence;
 
 /// One way in which everything may have happened so far.
 #[derive(Debug, Clone)]
@@ -22,25 +24,59 @@ pub struct Course {
     pub unjudged: Option<Unjudged>,
     /// Why a write may have chosen other rows than these, so that the tables may end otherwise.
     pub doubt: Option<Unjudged>,
-    /// What a write has done that no page of the vendor documents.
-    pub undocumented: Option<Undocumented>,
+    /// What explains what it did otherwise than promised.
+    pub needed: Option<Needed>,
 }
 
-/// What is explained by something that no page documents.
+/// An exception without which something that was done is not explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undocumented {
+pub struct Needed {
     /// The name of the exception.
     pub name: String,
     /// What happened, and where it is explained.
     pub because: Vec<String>,
+    /// Whether a page of the vendor says so.
+    pub is_documented: bool,
+    /// Whether it is about what a read returned.
+    pub is_of_read: bool,
+}
+
+impl Needed {
+    /// What this exception explains.
+    pub fn of(exception: &Exception, happened: String, is_of_read: bool) -> Self {
+        Self {
+            name: exception.name.clone(),
+            because: vec![happened, exception_sentence(exception)],
+            is_documented: exception.is_documented(),
+            is_of_read,
+        }
+    }
+
+    /// The one that weighs more.
+    pub fn worse(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        one.into_iter().chain(other).min_by_key(|needed| needed.is_documented)
+    }
+
+    /// The one that weighs less.
+    pub fn milder(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        one.into_iter().chain(other).min_by_key(|needed| !needed.is_documented)
+    }
 }
 
 impl Course {
     /// Where every course begins.
     pub fn new(world: World) -> Self {
         let (snapshots, unknown) = (BTreeMap::new(), BTreeSet::new());
-        Self { world, snapshots, unknown, unjudged: None, doubt: None, undocumented: None }
+        Self { world, snapshots, unknown, unjudged: None, doubt: None, needed: None }
     }
+}
+
+/// That a statement did not wait.
+pub struct Unawaited {
+    /// What it did, in words.
+    pub told: String,
+    /// For what it should have waited.
+    pub cause: Cause,
 }
 
 /// What may show of rows, by their numbers; `None` = no row.

@@ -36,6 +36,8 @@ pub struct Reading<'s, 'r> {
     pub keys: &'s [Vec<usize>],
     /// What waiting writes may have done.
     pub half_done: &'s HalfDone,
+    /// Whether waits are for rows only, and not for whole tables or the database.
+    pub waits_for_rows: bool,
     /// How a locking read may have met each row, where that is known.
     pub met: Option<&'s Choices>,
 }
@@ -153,7 +155,7 @@ impl<'r> Reading<'_, 'r> {
     fn snapshot_moments(&self) -> Vec<usize> {
         let statement = self.statement;
         let transaction = self.transaction();
-        snapshot_moments(self.claim, transaction, statement, &|from, until| {
+        snapshot_moments(self.claim, transaction, statement, self.waits_for_rows, &|from, until| {
             self.moments(from, until)
         })
     }
@@ -298,21 +300,24 @@ impl<'r> Reading<'_, 'r> {
     }
 }
 
-/// When the snapshot of a transaction may be taken, if this is the first statement that needs it.
+/// When the snapshot of a transaction may be taken, if this is the first statement that needs it; who waits for rows
+/// only has begun by then.
 pub fn snapshot_moments(
     claim: &ReadClaim,
     transaction: &Transaction<'_>,
     statement: &Performed<'_>,
+    waits_for_rows: bool,
     moments: &dyn Fn(usize, usize) -> Vec<usize>,
 ) -> Vec<usize> {
     let Performed { start, end, waited, .. } = *statement;
+    let begins_at_once = !waited || waits_for_rows;
     let is_requested = transaction.begin.is_some_and(asks_for_snapshot);
     let first = transaction.first_look().map_or(start, |first| first.start);
     match claim.taken {
+        Some(SnapshotTaken::FirstStatement) if first == start && begins_at_once => vec![start],
         _ if transaction.begin.is_none() => moments(start, end),
         _ if is_requested => vec![transaction.began],
         Some(SnapshotTaken::Begin) => vec![transaction.began],
-        Some(SnapshotTaken::FirstStatement) if first == start && !waited => vec![start],
         Some(SnapshotTaken::FirstStatement | SnapshotTaken::Late) => moments(first, end),
         Some(SnapshotTaken::FirstRead) | None => moments(start, end),
     }

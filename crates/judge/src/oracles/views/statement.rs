@@ -80,6 +80,8 @@ pub struct Known<'r> {
     pub has_programs: bool,
     /// Whether indexes may come and go beside the transactions.
     pub meets_ddl: bool,
+    /// Whether whoever waits has begun its work, and waits for rows.
+    pub waits_for_rows: bool,
     /// The views of the set-up, each with the words that define it.
     views: Vec<(String, Vec<String>)>,
     waits: Vec<Wait>,
@@ -124,6 +126,7 @@ impl<'r> Known<'r> {
             defers,
             has_programs: evaluator.has_programs(),
             meets_ddl,
+            waits_for_rows: wait_for_rows(run),
             views: views(run),
             waits: Vec::new(),
             traits: RefCell::default(),
@@ -224,6 +227,14 @@ impl<'r> Known<'r> {
     pub fn reach(&self, sql: &str) -> Vec<usize> {
         self.filled_for(&self.traits(sql))
     }
+}
+
+/// Whether nothing in a run can be waited for but rows: nothing locks a table, or the database, as a whole.
+fn wait_for_rows(run: &Run) -> bool {
+    let locks_more =
+        |sql: &str| matches!(StatementKind::of(sql), StatementKind::Ddl | StatementKind::Other);
+    !run.target.product.descriptor().transactions.waits_before_work
+        && !run.case.steps.iter().any(|step| locks_more(&step.statement.sql))
 }
 
 /// The views of the set-up.

@@ -57,7 +57,7 @@ impl<'r> Following<'_, 'r> {
         });
         let mut judgement = Judgement::new(oracle, Verdict::broken(name, because));
         judgement.expected = expected.into_iter().collect();
-        judgement.causes = self.cause(name, writer, statement).into_iter().collect();
+        judgement.causes = self.cause(name, failure, writer, statement).into_iter().collect();
         if let (MISSED, Some(view), [cause]) = (name, &view, judgement.causes.as_mut_slice()) {
             cause.meanwhile = self.meanwhile(failure, (writer, statement), view, evaluator);
         }
@@ -86,7 +86,13 @@ impl<'r> Following<'_, 'r> {
     }
 
     /// What went wrong, where a view says it; for writes the run is followed once more.
-    fn cause(&self, name: &str, writer: Writer, statement: &Performed<'_>) -> Option<Cause> {
+    fn cause(
+        &self,
+        name: &str,
+        failure: &Failure,
+        writer: Writer,
+        statement: &Performed<'_>,
+    ) -> Option<Cause> {
         let deed = match name {
             DIRTY => Deed::UncommittedVersionUsed,
             STALE => Deed::StaleVersionUsed,
@@ -104,7 +110,7 @@ impl<'r> Following<'_, 'r> {
             kind: word.to_uppercase(),
             path: None,
         };
-        Some(Cause { statement: Some(doer), ..Cause::of(deed) })
+        Some(Cause { statement: Some(doer), ..failure.cause.clone().unwrap_or(Cause::of(deed)) })
     }
 
     /// What the vendor promises about the read.

@@ -10,7 +10,7 @@ use anchorite_model::{Outcome, RunError};
 
 use super::course::{Failure, Following, Next, Place};
 use super::names::WRONG_WRITE;
-use super::seen::{Course, Undocumented};
+use super::seen::{Course, Needed};
 use super::unjudged::Unjudged;
 use crate::evidence::difference::{AnswerDifference, answers};
 use crate::evidence::ends::last_event;
@@ -19,7 +19,6 @@ use crate::evidence::transactions::{Performed, Transaction, is_optimistic};
 use crate::evidence::versions::{Row, Writer};
 use crate::evidence::world::{Change, View, World, changes};
 use crate::laboratory::Laboratory;
-use crate::oracles::final_state::mechanism::exception_sentence;
 use crate::oracles::final_state::mechanism::simulate::{LeftAlone, Simulation};
 
 impl<'r> Following<'_, 'r> {
@@ -223,12 +222,11 @@ impl<'r> Following<'_, 'r> {
     }
 
     /// What explains that a write has left these rows alone, if no page of the vendor does.
-    fn needs(&self, documented: &DocumentedWrites<'_>, left: &[LeftAlone]) -> Option<Undocumented> {
+    fn needs(&self, documented: &DocumentedWrites<'_>, left: &[LeftAlone]) -> Option<Needed> {
         left.iter().find_map(|one| {
             let exception = documented.excuse(one.word, one.kind)?;
-            let because = vec![one.sentence(self.run), exception_sentence(exception)];
-            let name = exception.name.clone();
-            (!exception.is_documented()).then_some(Undocumented { name, because })
+            let is_documented = exception.is_documented();
+            (!is_documented).then(|| Needed::of(exception, one.sentence(self.run), false))
         })
     }
 
@@ -275,11 +273,11 @@ impl<'r> Following<'_, 'r> {
             return Ok(reason.unwrap_or_else(|| wrong(place, course, None, Some(told.join("; ")))));
         }
         for (state, left) in right {
-            let needed = course.undocumented.clone().or_else(|| self.needs(documented, &left));
+            let needed = Needed::worse(course.needed.clone(), self.needs(documented, &left));
             let world = World { state };
-            next.push(Course { world, undocumented: needed, ..course.clone() });
+            next.push(Course { world, needed, ..course.clone() });
         }
-        next.sort_by_key(|course| course.undocumented.is_some());
+        next.sort_by_key(|course| course.needed.is_some());
         if let Some(reason) = branches.other {
             next.push(self.without_write(course, write, reason.into()));
         }
@@ -296,7 +294,7 @@ fn wrong(
 ) -> Next {
     let (Place { at, writer, statement }, sight) = (place, None);
     let (place, name) = (Some((writer, statement)), Some(WRONG_WRITE));
-    let failure = Failure { at, place, name, course, sight, difference, because };
+    let failure = Failure { at, place, name, course, sight, difference, because, cause: None };
     Next::Nowhere(Box::new(failure))
 }
 

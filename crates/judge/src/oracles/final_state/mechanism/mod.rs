@@ -277,9 +277,11 @@ impl simulate::LeftAlone {
             Deviation::Held => {
                 "of which another transaction had made a version that does not match"
             }
-            Deviation::Nested | Deviation::Unkept | Deviation::Failed | Deviation::Emptied => {
-                "which it did not lock"
-            }
+            Deviation::Nested
+            | Deviation::Unkept
+            | Deviation::Failed
+            | Deviation::Emptied
+            | Deviation::Unchanged => "which it did not lock",
         };
         format!("step {} ({}) left {} alone, {when}", self.n, abridged(sql), self.row)
     }
