@@ -13,9 +13,9 @@
 //! caller ([`Ready`]); [`handshake::greets`] is one that only looks at the first bytes of the wire protocol.
 //! It prints nothing: it reports through [`Progress`].
 //!
-//! Two things that are not about servers are here because this crate starts processes (the drivers
-//! start one only for a session of SQLite that is to be killed): [`run_to_end`], and
-//! [`start_over_on_crash`] for engines that live in our own process.
+//! Some things that are not only about servers are here because this crate starts processes (the drivers
+//! start one only for a session of SQLite that is to be killed): [`run_to_end`],
+//! [`start_over_on_crash`] for engines that live in our own process, and [`SmallDisk`].
 //!
 //! Assumption: Linux (`/proc`, pidfd, parent-death signal).
 //! Blind spot: the servers ask for no password. They listen on loopback only, but everybody who has an
@@ -45,6 +45,7 @@ mod progress;
 mod recipe;
 mod request;
 mod running;
+mod small_disk;
 mod source;
 mod start_over;
 mod starter;
@@ -58,7 +59,7 @@ mod work;
 
 pub use endpoint::Endpoint;
 pub use error::Error;
-pub use family::{durable, set};
+pub use family::{durable, fast, set};
 pub use folder::stop_all;
 pub use install::{Installation, Runs, Source};
 pub use kept::{Kept, keep, kept_server, kept_servers, state_folder, stop_kept};
@@ -68,5 +69,6 @@ pub use process::{Ended, run_to_end};
 pub use progress::{Progress, Silent};
 pub use request::Request;
 pub use running::{Paused, RunningServer, start};
+pub use small_disk::{Full, SmallDisk};
 pub use source::obtain;
 pub use start_over::{Armed, start_over_on_crash};

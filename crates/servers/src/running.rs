@@ -1,7 +1,8 @@
 //! A server that runs: from a request to a handle whose end is the server's end.
 
+use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anchorite_owner::Identity;
 
@@ -11,7 +12,12 @@ use crate::life::Life;
 use crate::options::Options;
 use crate::process::Ended;
 use crate::starter::Starter;
-use crate::{Endpoint, Error, Request, data_folder, leftovers, obtain, port, tree};
+use crate::{
+    Endpoint, Error, Request, copy, data_folder, family, leftovers, limits, obtain, port, tree,
+};
+
+/// Where a copy of them is kept.
+const IMAGE: &str = "image";
 
 /// A throw-away server. It ends, and its folder goes, with this value.
 #[derive(Debug)]
@@ -78,6 +84,40 @@ impl RunningServer {
         }
         (self.endpoint, self.life) = (endpoint, life);
         Ok(())
+    }
+
+    /// Waits until a server that may be in trouble answers again, and starts one that has ended.
+    pub fn revive(&mut self, options: &Options<'_>) -> Result<(), Error> {
+        let begun = Instant::now();
+        while begun.elapsed() < limits::READY && !self.life.ended_within(limits::READY_SLICE) {
+            if (options.ready)(&self.endpoint).is_ok() {
+                return Ok(());
+            }
+        }
+        self.kill()?;
+        self.start_again(options)
+    }
+
+    /// Copies its data as they are at one moment, in which all its processes are stopped.
+    pub fn take_image(&self) -> Result<(), Error> {
+        let stopped = self.pause()?;
+        let copied = self.copy(family::DATA, IMAGE);
+        drop(stopped);
+        copied
+    }
+
+    /// Puts that copy in the place of the data of a server that was killed.
+    pub fn restore_image(&self) -> Result<(), Error> {
+        self.copy(IMAGE, family::DATA)
+    }
+
+    fn copy(&self, from: &str, to: &str) -> Result<(), Error> {
+        let [from, to] = [from, to].map(|name| self.folder().join(name));
+        if to.exists() {
+            fs::remove_dir_all(&to).map_err(Error::io("remove", &to))?;
+        }
+        let owner = family::other_user(self.endpoint.product);
+        copy::tree(&from, &to, owner).map_err(Error::io("copy", &from))
     }
 
     /// Stops all processes of the server until the value is dropped. They do not notice.

@@ -3,8 +3,8 @@
 //! Idea: a fault comes after a number of transactions that the seed chooses, not after a time, so that a busy machine
 //! gets as many faults per transaction as an idle one. Which moment of a transaction it hits is left to chance.
 //!
-//! Source: Jepsen's nemeses. Blind spot: faults of a network, and of the disk under a server: that it is full,
-//! or forgets what it was told to keep.
+//! Source: Jepsen's nemeses. Blind spot: faults of a network; a disk that forgets what it was told to keep, or keeps
+//! the later of two things without the earlier one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,12 +31,23 @@ pub enum Fault {
     KillServer,
     /// The server's processes are stopped for a while.
     Pause,
+    /// The disk with the data has no room for a while.
+    FillDisk,
+    /// The machine stops, and everything is gone that no disk was told to keep.
+    LosePower,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::KillSession, Self::Cancel, Self::Cut, Self::KillServer, Self::Pause];
+    pub const ALL: [Self; 7] = [
+        Self::KillSession,
+        Self::Cancel,
+        Self::Cut,
+        Self::KillServer,
+        Self::Pause,
+        Self::FillDisk,
+        Self::LosePower,
+    ];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -46,12 +57,24 @@ impl Fault {
             Self::Cut => "cut",
             Self::KillServer => "kill-server",
             Self::Pause => "pause",
+            Self::FillDisk => "fill-disk",
+            Self::LosePower => "lose-power",
         }
     }
 
     /// Whether it is done to the server, which must have been started for the run.
     pub const fn needs_server(self) -> bool {
-        matches!(self, Self::KillServer | Self::Pause)
+        matches!(self, Self::KillServer | Self::Pause | Self::FillDisk | Self::LosePower)
+    }
+
+    /// Whether the server may crash by it: only its safest settings keep everything then.
+    pub const fn needs_durability(self) -> bool {
+        matches!(self, Self::KillServer | Self::FillDisk)
+    }
+
+    /// Whether the server is started again afterwards, on what it finds: it knows none of its connections any more.
+    pub const fn restarts(self) -> bool {
+        matches!(self, Self::KillServer | Self::LosePower)
     }
 
     /// Whether the server is told to do it by a statement.

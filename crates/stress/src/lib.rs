@@ -9,7 +9,8 @@
 //!
 //! What was found is narrowed to its transactions, as cases that can be run statement by statement ([`mod@slice`]).
 //!
-//! Pure: [`workload`] (seed to plan), [`text`] (plan to SQL), [`record`] (answers to versions), [`promise`],
+//! Pure: [`workload`] (seed to plan), [`shape`] (seed to table), [`text`] (plan to SQL), [`record`] (answers to
+//! versions), [`promise`],
 //! [`ledger`] and [`judge`], [`history`]. At the rim: [`log`] (between threads), [`session`], [`trouble`],
 //! [`run`](mod@run).
 //!
@@ -33,6 +34,7 @@ pub mod record;
 pub mod run;
 pub mod series;
 pub mod session;
+pub mod shape;
 pub mod slice;
 pub mod status;
 pub mod text;
@@ -43,7 +45,7 @@ pub mod workload;
 pub use faults::{Fault, UnknownFault};
 pub use judge::{Counts, Finding, Recipe, Tally};
 pub use options::{Options, Ran, StressError};
-pub use private::{PrivateServer, Processes};
+pub use private::{Embedded, PrivateServer, Processes};
 pub use promise::{Standing, Weighed};
 pub use run::{run, run_on};
 pub use series::{Interval, Latencies, Series};

@@ -10,6 +10,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use anchorite_check::model::Outcome;
+
 use crate::faults::Fault;
 use crate::record::{Blunder, Record};
 
@@ -68,6 +70,8 @@ struct Line {
     hold_at: Option<u64>,
     /// Transactions that have begun and not ended.
     open: usize,
+    /// Transactions that failed for another reason than other transactions, or whose end is not known.
+    troubled: u64,
     /// Somebody waits until this many transactions have begun, or until none is open.
     awaited: Option<u64>,
     /// All rows may be read again.
@@ -130,8 +134,14 @@ impl Log {
     /// A transaction has ended.
     pub fn end(&self, record: Box<Record>) {
         let mut line = self.line();
+        let is_other = record.error.is_some_and(|class| !class.is_of_others());
+        let is_troubled = is_other || record.outcome == Outcome::Unknown;
         line.push(Event::End(record));
         line.open -= 1;
+        if is_troubled {
+            line.troubled += 1;
+            self.moved.notify_all();
+        }
         if line.is_shut {
             self.moved.notify_all();
         }
@@ -162,6 +172,19 @@ impl Log {
         line = waited.unwrap_or_else(PoisonError::into_inner).0;
         line.awaited = None;
         line.number >= number
+    }
+
+    /// Waits until something goes wrong that other transactions have not brought about, until this many transactions
+    /// have begun, or until the limit.
+    pub fn meets_trouble(&self, number: u64, limit: Duration) {
+        let mut line = self.line();
+        line.awaited = Some(number);
+        let before = line.troubled;
+        let is_calm =
+            |line: &mut Line| line.troubled == before && line.number < number && line.sessions > 0;
+        let waited = self.moved.wait_timeout_while(line, limit, is_calm);
+        line = waited.unwrap_or_else(PoisonError::into_inner).0;
+        line.awaited = None;
     }
 
     /// When so many transactions have begun, no further one begins until [`Log::release`]: so a busy machine cannot end

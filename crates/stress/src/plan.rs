@@ -21,6 +21,57 @@ pub enum Look {
     Locking,
 }
 
+/// What is computed from the values of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Their sum.
+    Sum,
+    /// How many there are.
+    Count,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+}
+
+impl Aggregate {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Sum, Self::Count, Self::Min, Self::Max];
+
+    /// As SQL.
+    pub const fn sql(self) -> &'static str {
+        match self {
+            Self::Sum => "SUM(v)",
+            Self::Count => "COUNT(v)",
+            Self::Min => "MIN(v)",
+            Self::Max => "MAX(v)",
+        }
+    }
+
+    /// What it is of these values; `None` without any.
+    pub fn of(self, values: impl Iterator<Item = i64> + Clone) -> Option<i128> {
+        let values = values.map(i128::from);
+        values.clone().next()?;
+        match self {
+            Self::Sum => Some(values.sum()),
+            Self::Count => i128::try_from(values.count()).ok(),
+            Self::Min => values.min(),
+            Self::Max => values.max(),
+        }
+    }
+}
+
+/// A read that consists of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compound {
+    /// Two groups, one after the other: UNION ALL.
+    Union,
+    /// The rows whose keys a subquery finds by the group.
+    Subquery,
+    /// The rows that a join of the table with itself finds by the group.
+    Join,
+}
+
 /// One statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
@@ -28,12 +79,16 @@ pub enum Op {
     Read(u64, Look),
     /// Reads all rows of a group, by the column that says which group a row belongs to.
     ReadGroup(u64, Look),
-    /// The sum of a group's values.
-    Sum(u64),
+    /// What is computed from a group's values, beside its rows.
+    Compute(Aggregate, u64),
+    /// Reads a group, and for [`Compound::Union`] another one, in a statement that consists of several.
+    ReadCompound(Compound, [u64; 2]),
     /// Changes a row by its key.
     Write(u64, Change),
     /// Changes all rows of a group.
     WriteGroup(u64, Change),
+    /// Puts a row in the place of another one with its key: REPLACE, or an INSERT that becomes an UPDATE.
+    Replace(u64),
     /// Adds an item to a row's list.
     Append(u64),
     /// A new row of a group.
@@ -66,7 +121,7 @@ impl Plan {
     /// Whether all that it writes to a row is independent of what the row held.
     pub fn is_blind(&self, row: u64) -> bool {
         self.ops.iter().all(|op| match op {
-            Op::Write(of, Change::Add(_)) | Op::Append(of) => *of != row,
+            Op::Write(of, Change::Add(_)) | Op::Append(of) | Op::Replace(of) => *of != row,
             Op::WriteGroup(_, Change::Add(_)) => false,
             _ => true,
         })

@@ -16,7 +16,8 @@ use anchorite_check::live::{Found, Step};
 use anchorite_claims::{Anomaly, Claims, Loss, Promise, ReadKind, ReadView, Version};
 use anchorite_model::{Level, TargetInfo};
 
-use crate::record::Way;
+use crate::faults::Fault;
+use crate::record::{LOCK_NOT_HELD, Way};
 
 /// What is known about the level of a run.
 pub struct Promises {
@@ -24,8 +25,8 @@ pub struct Promises {
     level: Option<Level>,
     read_back: String,
     claims: &'static Claims,
-    /// The setting by whose page a crash may lose commits, and its value.
-    loss: Option<(&'static Loss, String)>,
+    /// The settings by whose pages a crash may lose commits, and their values.
+    losses: Vec<(&'static Loss, String)>,
 }
 
 /// What becomes of an anomaly.
@@ -79,17 +80,28 @@ impl Promises {
     /// For the sessions of a run, which read back their level in these words.
     pub fn new(info: &TargetInfo, level: Option<Level>, read_back: &str) -> Self {
         let claims = Claims::for_target(info);
-        Self { info: info.clone(), level, read_back: read_back.to_owned(), claims, loss: None }
+        let (read_back, losses) = (read_back.to_owned(), Vec::new());
+        Self { info: info.clone(), level, read_back, claims, losses }
     }
 
-    /// A crash of the server may lose commits, by the page of this setting with this value.
-    pub fn loses(&mut self, loss: Option<(&'static Loss, String)>) {
-        self.loss = loss;
+    /// A crash may lose commits, by the pages of these settings with these values.
+    pub fn loses(&mut self, losses: Vec<(&'static Loss, String)>) {
+        self.losses = losses;
     }
 
-    /// The page that allows it, and its words.
-    pub fn loss(&self) -> Option<(String, String)> {
-        let (loss, value) = self.loss.as_ref()?;
+    /// Whether a setting says that no disk is told to keep what is committed.
+    pub fn forgets(&self) -> bool {
+        self.losses.iter().any(|(loss, _)| loss.needs_machine)
+    }
+
+    /// The page that allows a loss after this fault, and its words.
+    pub fn loss(&self, after: Fault) -> Option<(String, String)> {
+        let is_machine = after == Fault::LosePower;
+        if !is_machine && !after.needs_durability() {
+            return None;
+        }
+        let mut allowing = self.losses.iter().filter(|(loss, _)| is_machine || !loss.needs_machine);
+        let (loss, value) = allowing.next()?;
         let words = format!("{} = {value}: \u{201c}{}\u{201d}", loss.setting, loss.quote.words);
         Some((loss.url.clone(), words))
     }
@@ -132,6 +144,10 @@ impl Promises {
     /// What is promised about what a single answer shows.
     pub fn blunder(&self, name: &'static str) -> Weighed {
         match name {
+            LOCK_NOT_HELD => {
+                let explained = "a row was changed by others while it was locked";
+                self.by_reads(ReadKind::Locking, name, explained, name)
+            }
             "unreadable-row" | "torn-row" => broken(name, "a row that nobody wrote", name),
             _ => {
                 self.by_reads(ReadKind::Plain, name, "a statement misses what it has to see", name)

@@ -9,9 +9,12 @@ use anchorite_check::live;
 use anchorite_check::model::Outcome;
 use anchorite_model::{ErrorClass, Rows, Value};
 
-use crate::plan::{End, Look, Op, Plan};
+use crate::plan::{Aggregate, End, Look, Op, Plan};
 use crate::token::{token, version};
 use crate::workload::{BALANCE, Workload};
+
+/// Somebody changed a row that was read with a lock.
+pub const LOCK_NOT_HELD: &str = "lock-not-held";
 
 /// How a version was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,8 +127,9 @@ impl<'p> Reader<'p> {
                 rows.iter().for_each(|row| self.read(row, look, place));
             }
             Op::ReadGroup(group, look) => self.group(group, &rows, look, place),
-            Op::Sum(_) => self.sum(&rows, place),
-            Op::Write(row, _) | Op::Append(row) => {
+            Op::Compute(aggregate, _) => self.computed(aggregate, &rows, place),
+            Op::ReadCompound(..) => rows.iter().for_each(|row| self.read(row, Look::Plain, place)),
+            Op::Write(row, _) | Op::Append(row) | Op::Replace(row) => {
                 if rows.is_empty() {
                     self.missing(row, place);
                 }
@@ -137,6 +141,7 @@ impl<'p> Reader<'p> {
             }
             Op::Delete(_) => {
                 for Row { id, w, n, .. } in &rows {
+                    self.still_locked(*id, *w, place);
                     let (way, n) = (Way::Replaced, n + 1);
                     self.seen.push(Seen { row: *id, way, token: *w, wrote: own, n });
                 }
@@ -147,7 +152,8 @@ impl<'p> Reader<'p> {
     /// What it did to rows whose answers never came: who reads that has read what does not count.
     pub fn attempted(&mut self, from: usize) {
         for (place, op) in self.plan.ops.iter().enumerate().skip(from) {
-            if let Op::Write(row, _) | Op::Append(row) | Op::Insert(row, _) = *op {
+            if let Op::Write(row, _) | Op::Append(row) | Op::Replace(row) | Op::Insert(row, _) = *op
+            {
                 let wrote = token(self.number, place);
                 self.seen.push(Seen { row, way: Way::Replaced, token: u64::MAX, wrote, n: 0 });
             }
@@ -215,20 +221,22 @@ impl<'p> Reader<'p> {
         }
     }
 
-    fn sum(&mut self, rows: &[Row], place: usize) {
+    fn computed(&mut self, aggregate: Aggregate, rows: &[Row], place: usize) {
         rows.iter().for_each(|row| self.read(row, Look::Plain, place));
         let Some(first) = rows.first() else { return };
         let told = match &first.last {
-            Value::Int(sum) => Some(*sum),
+            Value::Int(number) => Some(*number),
             Value::Decimal(text) => text.parse().ok(),
             _ => None,
         };
-        let sum: i128 = rows.iter().map(|row| i128::from(row.v)).sum();
-        if told != Some(sum) {
+        let computed = aggregate.of(rows.iter().map(|row| row.v));
+        if told != computed {
             let what = format!(
-                "statement {} answered with a sum of {:?} beside rows whose sum is {sum}",
+                "statement {} answered that {} is {:?} beside rows of which it is {}",
                 place + 1,
-                first.last
+                aggregate.sql(),
+                first.last,
+                computed.unwrap_or_default()
             );
             self.blunder("fractured-statement", what);
         }
@@ -241,11 +249,30 @@ impl<'p> Reader<'p> {
             return self.blunder("internal", what);
         }
         self.contents(row);
+        self.still_locked(id, p, place);
         self.seen.push(Seen { row: id, way: Way::Replaced, token: p, wrote: own, n });
+    }
+
+    /// What a locking read has shown stays until its transaction ends, or writes it.
+    fn still_locked(&mut self, row: u64, replaced: u64, place: usize) {
+        let last = self.seen.iter().rev().find(|seen| seen.row == row && seen.way != Way::Plain);
+        if let Some(seen) = last.filter(|seen| seen.way == Way::Locking && seen.token != replaced) {
+            let what = format!(
+                "row {row} was read with a lock as {} and is {replaced} when statement {} replaces it",
+                seen.token,
+                place + 1
+            );
+            self.blunder(LOCK_NOT_HELD, what);
+        }
     }
 
     /// What a row holds belongs to the version that it says it is.
     fn contents(&mut self, row: &Row) {
+        if row.w > 0 && row.w == row.p {
+            let what =
+                format!("row {} says that {} replaced itself: it was written twice", row.id, row.w);
+            self.blunder("torn-row", what);
+        }
         if Workload::of_row(row.id) == Some(Workload::Counters) && row.v != row.n as i64 {
             let what =
                 format!("counter {} was incremented {} times and is {}", row.id, row.n, row.v);

@@ -17,6 +17,7 @@ use crate::options::{Options, Ran, StressError};
 use crate::promise::Promises;
 use crate::record::Record;
 use crate::session::{Performer, STATEMENT_LIMIT};
+use crate::shape::Shape;
 use crate::status::Status;
 use crate::text::Tongue;
 use crate::trouble::{OwnServer, Trouble, level_of_looks, read_all};
@@ -47,6 +48,7 @@ pub fn run_on(
     let schema = target.create_schema()?;
     let product = target.info().product;
     let tongue = if options.is_judged { Tongue::of(product) } else { Tongue::bare(product) };
+    let tongue = tongue.on(Shape::of(&options.workloads, options.seed));
     prepare(schema.as_ref(), &tongue, &options.workloads)?;
     let open = |number| open_session(schema.as_ref(), number, options.level);
     let opened = (0..options.sessions).map(open).collect::<Result<Vec<_>, _>>()?;
@@ -60,7 +62,7 @@ pub fn run_on(
     }
     let recipe = Recipe { workloads: options.workloads.clone(), seed: options.seed, tongue };
     let shared = Shared::new(schema, options, tongue, &opened);
-    let trouble = Trouble::new(&shared, target, server)?;
+    let trouble = Trouble::new(&shared, target, server, promises.forgets())?;
     let performers = opened.into_iter().zip(0..).map(|(opened, number)| Performer {
         session: opened.session,
         number,

@@ -143,15 +143,20 @@ impl<'r> Slice<'r> {
         let (mut rows, mut groups) = (BTreeSet::new(), BTreeSet::new());
         for op in self.parts.iter().flat_map(|part| &part.plan.ops) {
             match *op {
-                Op::Read(row, _) | Op::Write(row, _) | Op::Append(row) | Op::Delete(row) => {
+                Op::Read(row, _)
+                | Op::Write(row, _)
+                | Op::Append(row)
+                | Op::Replace(row)
+                | Op::Delete(row) => {
                     rows.insert(row);
                 }
                 Op::Insert(_, group)
                 | Op::ReadGroup(group, _)
-                | Op::Sum(group)
+                | Op::Compute(_, group)
                 | Op::WriteGroup(group, _) => {
                     groups.insert(group);
                 }
+                Op::ReadCompound(_, both) => groups.extend(both),
             }
         }
         let initial =

@@ -9,7 +9,8 @@
 use anchorite_model::Product;
 use anchorite_model::sql::Dialect;
 
-use crate::plan::{Change, End, Look, Op, Plan};
+use crate::plan::{Change, Compound, End, Look, Op, Plan};
+use crate::shape::Shape;
 use crate::token::token;
 use crate::workload::Workload;
 
@@ -18,6 +19,9 @@ pub const TABLE: &str = "stress_rows";
 
 /// What is answered about a row.
 const COLUMNS: &str = "id, v, w, p, n, l";
+
+/// What is inserted.
+const ALL_COLUMNS: &str = "id, g, v, w, p, n, l";
 
 /// Items after which a list begins anew, so that rows do not grow without end.
 const LIST_BYTES: usize = 200;
@@ -32,6 +36,10 @@ pub struct Tongue {
     has_locking_reads: bool,
     update_returns: bool,
     delete_returns: bool,
+    insert_returns: bool,
+    has_replace: bool,
+    /// What the table is like.
+    shape: Shape,
     /// Whether rows tell their versions.
     is_traced: bool,
 }
@@ -45,8 +53,16 @@ impl Tongue {
             has_locking_reads: has("for-update"),
             update_returns: has("update-returning"),
             delete_returns: has("delete-returning"),
+            insert_returns: has("insert-returning"),
+            has_replace: has("replace"),
+            shape: Shape::default(),
             is_traced: true,
         }
+    }
+
+    /// The same on a table of another shape.
+    pub fn on(self, shape: Shape) -> Self {
+        Self { shape, ..self }
     }
 
     /// The same load without the versions, and without what is only there to learn them: to measure what they cost.
@@ -64,17 +80,12 @@ impl Tongue {
     /// The same with these rows: key, group, value.
     pub fn setup_with(&self, rows: &[(u64, u64, i64)]) -> Vec<String> {
         let text = if self.is_mysql { "VARCHAR(400)" } else { "TEXT" };
-        let mut statements = vec![
-            format!(
-                "CREATE TABLE {TABLE} (id BIGINT PRIMARY KEY, g BIGINT, v BIGINT, w BIGINT, p BIGINT, n BIGINT, \
-                 l {text})"
-            ),
-            format!("CREATE INDEX stress_groups ON {TABLE} (g)"),
-        ];
+        let mut statements = self.shape.create(TABLE, text);
         for some in rows.chunks(ROWS_AT_ONCE) {
             let values: Vec<String> =
                 some.iter().map(|(id, g, v)| format!("({id}, {g}, {v}, 0, 0, 0, '')")).collect();
-            statements.push(format!("INSERT INTO {TABLE} VALUES {}", values.join(", ")));
+            let values = values.join(", ");
+            statements.push(format!("INSERT INTO {TABLE} ({ALL_COLUMNS}) VALUES {values}"));
         }
         statements
     }
@@ -96,9 +107,8 @@ impl Tongue {
         match op {
             Op::Read(row, look) => vec![select(format!("id = {row}")) + lock(look)],
             Op::ReadGroup(group, look) => vec![select(format!("g = {group}")) + lock(look)],
-            Op::Sum(group) => vec![format!(
-                "SELECT id, v, w, p, n, (SELECT SUM(v) FROM {TABLE} WHERE g = {group}) FROM {TABLE} WHERE g = {group}"
-            )],
+            Op::Compute(..) | Op::ReadCompound(..) => vec![compound(op, columns)],
+            Op::Replace(row) => self.replace(row, token),
             Op::Write(row, change) => {
                 self.update(&changed(change), &format!("id = {row}"), token, "")
             }
@@ -117,7 +127,8 @@ impl Tongue {
                 self.update(&list, &format!("id = {row}"), token, "")
             }
             Op::Insert(row, group) => {
-                vec![format!("INSERT INTO {TABLE} VALUES ({row}, {group}, 1, {token}, 0, 1, '')")]
+                let values = format!("{row}, {group}, 1, {token}, 0, 1, ''");
+                vec![format!("INSERT INTO {TABLE} ({ALL_COLUMNS}) VALUES ({values})")]
             }
             Op::Delete(row) if !self.is_traced => {
                 vec![format!("DELETE FROM {TABLE} WHERE id = {row}")]
@@ -144,6 +155,30 @@ impl Tongue {
         vec![update, format!("SELECT {COLUMNS} FROM {TABLE} WHERE {condition}{own}")]
     }
 
+    /// The row that takes the place of another one says which one that was, as an updated row does. The one before is
+    /// read with a lock: otherwise the one that is replaced could be another one.
+    fn replace(&self, row: u64, token: u64) -> Vec<String> {
+        let (statement, returns) = if self.has_replace {
+            let lock = if self.has_locking_reads { " FOR UPDATE" } else { "" };
+            let read =
+                format!("SELECT id, g, v + 1, {token}, w, n + 1, l FROM {TABLE} WHERE id = {row}");
+            (format!("REPLACE INTO {TABLE} ({ALL_COLUMNS}) {read}{lock}"), self.insert_returns)
+        } else {
+            let change =
+                format!("v = {TABLE}.v + 1, p = {TABLE}.w, w = {token}, n = {TABLE}.n + 1");
+            let values = format!("{row}, 0, 1, {token}, 0, 1, ''");
+            let insert = format!("INSERT INTO {TABLE} ({ALL_COLUMNS}) VALUES ({values})");
+            (format!("{insert} ON CONFLICT (id) DO UPDATE SET {change}"), true)
+        };
+        match (self.is_traced, returns) {
+            (false, _) => vec![statement],
+            (true, true) => vec![format!("{statement} RETURNING {COLUMNS}")],
+            (true, false) => {
+                vec![statement, format!("SELECT {COLUMNS} FROM {TABLE} WHERE id = {row}")]
+            }
+        }
+    }
+
     /// All statements of a plan, with BEGIN and its end.
     pub fn all(&self, plan: &Plan, number: u64) -> Vec<String> {
         let ops = plan.ops.iter().enumerate();
@@ -153,6 +188,29 @@ impl Tongue {
             End::Rollback => "ROLLBACK",
         };
         ["BEGIN".to_owned()].into_iter().chain(statements).chain([end.to_owned()]).collect()
+    }
+}
+
+/// A read that consists of several.
+fn compound(op: Op, columns: &str) -> String {
+    let rows = |group: u64| format!("SELECT {columns} FROM {TABLE} WHERE g = {group}");
+    match op {
+        Op::Compute(aggregate, group) => {
+            let computed = format!("SELECT {} FROM {TABLE} WHERE g = {group}", aggregate.sql());
+            format!("SELECT id, v, w, p, n, ({computed}) FROM {TABLE} WHERE g = {group}")
+        }
+        Op::ReadCompound(Compound::Union, both) => both.map(rows).join(" UNION ALL "),
+        Op::ReadCompound(Compound::Subquery, [group, _]) => {
+            let keys = format!("SELECT id FROM {TABLE} WHERE g = {group}");
+            format!("SELECT {columns} FROM {TABLE} WHERE id IN ({keys})")
+        }
+        Op::ReadCompound(Compound::Join, [group, _]) => {
+            let named: Vec<String> =
+                columns.split(", ").map(|column| format!("a.{column}")).collect();
+            let joined = format!("{TABLE} a JOIN {TABLE} b ON b.id = a.id");
+            format!("SELECT {} FROM {joined} WHERE b.g = {group}", named.join(", "))
+        }
+        _ => String::new(),
     }
 }
 
@@ -188,6 +246,12 @@ mod tests {
                 .ends_with("; SELECT id, v, w, p, n, l FROM stress_rows WHERE id = 5")
         );
         assert!(told("mysql", Op::Delete(5)).contains("FOR UPDATE; DELETE"));
+        assert_eq!(
+            told("mariadb", Op::Replace(5)),
+            "REPLACE INTO stress_rows (id, g, v, w, p, n, l) SELECT id, g, v + 1, 66, w, n + 1, l FROM stress_rows \
+             WHERE id = 5 FOR UPDATE RETURNING id, v, w, p, n, l"
+        );
+        assert!(told("postgres", Op::Replace(5)).contains("ON CONFLICT (id) DO UPDATE SET v ="));
         assert!(told("mariadb", Op::Delete(5)).contains("RETURNING"));
         assert!(!told("sqlite", Op::Read(5, Look::Locking)).contains("FOR UPDATE"));
     }

@@ -29,6 +29,12 @@ const QUIET: Duration = Duration::from_secs(120);
 /// For a connection that was given up to end.
 const GONE: Duration = Duration::from_secs(30);
 
+/// The disk is full until somebody notices, or so many transactions have begun: most writes need no further room.
+const FULL_FOR: u64 = 1_000;
+
+/// And if they do not, because all of them wait for room, it lasts so long.
+const FULL_LIMIT: Duration = Duration::from_secs(5);
+
 /// Between two questions whether it has.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -42,6 +48,26 @@ pub trait OwnServer {
 
     /// Stops its processes until the value is dropped.
     fn pause(&mut self) -> Result<Box<dyn Send>, String>;
+
+    /// Leaves no room on the disk with its data until the value is dropped.
+    fn fill_disk(&mut self) -> Result<Box<dyn Send>, String> {
+        Err("it has no disk of its own".to_owned())
+    }
+
+    /// Waits until it answers after trouble with its disk; starts it if that has ended it.
+    fn revive(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Keeps its data as they are, for [`OwnServer::lose_power`].
+    fn take_image(&mut self) -> Result<(), String> {
+        Err("its data cannot be copied".to_owned())
+    }
+
+    /// Kills it, and leaves the data as they were when they were kept.
+    fn lose_power(&mut self) -> Result<(), String> {
+        Err("its data cannot be copied".to_owned())
+    }
 }
 
 /// Who makes the faults.
@@ -57,11 +83,12 @@ pub(crate) struct Trouble<'r, 's> {
 }
 
 impl<'r, 's> Trouble<'r, 's> {
-    /// The faults of a run; an error if the target has not all of them.
+    /// The faults of a run; an error if the target has not all of them. `forgets`: no disk is told to keep anything.
     pub(crate) fn new(
         shared: &'r Shared<'r>,
         target: &dyn Target,
-        server: Option<&'s mut (dyn OwnServer + 's)>,
+        mut server: Option<&'s mut (dyn OwnServer + 's)>,
+        forgets: bool,
     ) -> Result<Self, StressError> {
         let options = shared.options;
         let info = target.info().clone();
@@ -70,6 +97,9 @@ impl<'r, 's> Trouble<'r, 's> {
                 Some(format!("{fault} needs a server that is started for the run"))
             } else if fault.needs_statement() && !has_blows(info.product) {
                 Some(format!("{fault}: {} ends no connections by a statement", info.product))
+            } else if *fault == Fault::LosePower && !forgets {
+                let why = "what a disk keeps for it can only be told by the disk";
+                Some(format!("{fault} needs a server that tells its disk to keep nothing (fsync = off): {why}"))
             } else if !options.is_judged {
                 Some(format!("{fault} needs a run that is judged"))
             } else {
@@ -78,6 +108,11 @@ impl<'r, 's> Trouble<'r, 's> {
         });
         if let Some(reason) = refused {
             return Err(StressError::Fault(reason));
+        }
+        if let Some(server) = server.as_mut().filter(|_| options.faults.contains(&Fault::LosePower))
+        {
+            let gone = |reason| StressError::Gone { fault: Fault::LosePower, reason };
+            server.take_image().map_err(gone)?;
         }
         let mut schedule = Schedule::new(&options.faults, options.fault_every, options.seed);
         let (level, next) = (level_of_looks(target), schedule.next());
@@ -119,9 +154,19 @@ impl<'r, 's> Trouble<'r, 's> {
                 wait_for_interrupt(planned.length);
                 drop(paused);
             }
-            Fault::KillServer => {
+            Fault::FillDisk => {
                 let server = self.server.as_mut().ok_or_else(|| gone(String::new()))?;
-                server.kill().map_err(gone)?;
+                let full = server.fill_disk().map_err(gone)?;
+                let log = &self.shared.log;
+                log.meets_trouble(log.begun() + FULL_FOR, FULL_LIMIT);
+                drop(full);
+            }
+            Fault::KillServer | Fault::LosePower => {
+                let server = self.server.as_mut().ok_or_else(|| gone(String::new()))?;
+                match fault {
+                    Fault::LosePower => server.lose_power().map_err(gone)?,
+                    _ => server.kill().map_err(gone)?,
+                }
                 self.shared.log.shut();
                 server.start_again().map_err(gone)?;
                 self.striker = None;
@@ -167,9 +212,13 @@ impl<'r, 's> Trouble<'r, 's> {
         if !self.shared.log.is_quiet_within(QUIET) {
             return Err(gone("a statement was not answered"));
         }
+        if let (Fault::FillDisk, Some(server)) = (after, &mut self.server) {
+            server.revive().map_err(|reason| gone(&reason))?;
+            self.striker = None;
+        }
         let given_up = std::mem::take(&mut *lock(&self.shared.given_up));
         // A server that was started again has none of them, and uses their numbers for others.
-        if after != Fault::KillServer {
+        if !after.restarts() {
             for id in given_up {
                 self.await_end(id)?;
             }
@@ -180,7 +229,10 @@ impl<'r, 's> Trouble<'r, 's> {
         let look = read_all(schema.as_ref(), self.level, &everything, number, Some(after))?;
         drop(schema);
         self.shared.log.look(began, Box::new(look));
-        Ok(())
+        match (after, &mut self.server) {
+            (Fault::LosePower, Some(server)) => server.take_image().map_err(|reason| gone(&reason)),
+            _ => Ok(()),
+        }
     }
 
     /// Waits until the server no longer has a connection.

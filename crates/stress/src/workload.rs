@@ -10,7 +10,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::plan::{Change, End, Look, Op, Plan};
+use crate::plan::{Aggregate, Change, Compound, End, Look, Op, Plan};
 use crate::random::Random;
 
 /// Keys per workload.
@@ -21,6 +21,9 @@ const ROWS: u64 = 1_000;
 
 /// Rows that get a part of all accesses.
 const HOT: u64 = 12;
+
+/// Rows of the hot workload that share a group.
+const HOT_GROUP: u64 = 4;
 
 /// Pairs, for write skew and long forks.
 const PAIRS: u64 = 60;
@@ -56,13 +59,15 @@ pub enum Workload {
     Sets,
     /// Counters are incremented and read.
     Counters,
-    /// Rows are inserted, changed by conditions, deleted, and summed up.
+    /// A few rows are read, written and read again, by many transactions at once.
+    Hot,
+    /// Rows are inserted, replaced, changed by conditions, deleted, and computed with.
     Generated,
 }
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Register,
         Self::ListAppend,
         Self::Bank,
@@ -71,6 +76,7 @@ impl Workload {
         Self::Predicate,
         Self::Sets,
         Self::Counters,
+        Self::Hot,
         Self::Generated,
     ];
 
@@ -85,6 +91,7 @@ impl Workload {
             Self::Predicate => "predicate",
             Self::Sets => "sets",
             Self::Counters => "counters",
+            Self::Hot => "hot",
             Self::Generated => "generated",
         }
     }
@@ -109,6 +116,7 @@ impl Workload {
             Self::Register | Self::ListAppend | Self::Counters => rows(ROWS, ROWS, 0),
             Self::LongFork | Self::WriteSkew => rows(2 * PAIRS, 2, 0),
             Self::Bank => rows(BANKS * ACCOUNTS, ACCOUNTS, BALANCE),
+            Self::Hot => rows(HOT, HOT_GROUP, 0),
             Self::Generated => rows(ROWS, 10, 1),
             Self::Predicate | Self::Sets => Vec::new(),
         }
@@ -131,6 +139,14 @@ impl Workload {
                 let first = workload.base() + at * ACCOUNTS;
                 Some(first..first + ACCOUNTS)
             }
+            Workload::Hot => {
+                let permanent = HOT / HOT_GROUP;
+                let (first, size) = match at.checked_sub(permanent) {
+                    None => (at * HOT_GROUP, HOT_GROUP),
+                    Some(later) => (ROWS + later * GROUP, GROUP),
+                };
+                Some(workload.base() + first..workload.base() + first + size)
+            }
             _ => None,
         }
     }
@@ -142,6 +158,7 @@ impl Workload {
                 Self::Register | Self::ListAppend | Self::Counters | Self::Generated => ROWS,
                 Self::LongFork | Self::WriteSkew => 2 * PAIRS,
                 Self::Bank => BANKS * ACCOUNTS,
+                Self::Hot => HOT,
                 Self::Predicate | Self::Sets => 0,
             };
             row - workload.base() < count
@@ -196,6 +213,7 @@ impl Workload {
                     false => vec![Op::Read(row, Look::Plain)],
                 }
             }
+            Self::Hot => hot(base, random, number),
             Self::Generated => generated(base, random, number),
         }
     }
@@ -239,6 +257,31 @@ fn bank(base: u64, random: &mut Random) -> Vec<Op> {
     ]
 }
 
+/// What was read or written is looked at again, when others may have come between.
+fn hot(base: u64, random: &mut Random, number: u64) -> Vec<Op> {
+    let group = base + HOT / HOT_GROUP + number / GROUP;
+    if random.percent(30) {
+        let look = Op::ReadGroup(group, Look::Plain);
+        let insert = Op::Insert(base + ROWS + number, group);
+        return match random.percent(60) {
+            true => vec![look, insert, look],
+            false => vec![look, look],
+        };
+    }
+    let rows = [0; 2].map(|_| base + random.below(HOT));
+    let op = |random: &mut Random| {
+        let row = rows[random.below(2) as usize];
+        match random.below(100) {
+            0..40 => Op::Read(row, Look::Plain),
+            40..50 => Op::Read(row, Look::Locking),
+            50..60 => Op::ReadGroup(base + (row - base) / HOT_GROUP, Look::Plain),
+            60..85 => Op::Write(row, Change::Set(number as i64)),
+            _ => Op::Write(row, Change::Add(1)),
+        }
+    };
+    (0..3 + random.below(4)).map(|_| op(random)).collect()
+}
+
 fn generated(base: u64, random: &mut Random, number: u64) -> Vec<Op> {
     // New rows have keys behind the initial ones, and belong to the same groups.
     let group = |random: &mut Random| base + random.below(ROWS / 10);
@@ -247,9 +290,21 @@ fn generated(base: u64, random: &mut Random, number: u64) -> Vec<Op> {
         0..25 => Op::Read(base + some_row(random), Look::Plain),
         25..40 => Op::ReadGroup(group(random), Look::Plain),
         40..45 => Op::ReadGroup(group(random), Look::Locking),
-        45..55 => Op::Sum(group(random)),
-        55..70 => Op::Write(base + some_row(random), Change::Set(number as i64)),
-        70..80 => Op::Write(base + some_row(random), Change::Add(1)),
+        45..52 => {
+            let aggregate = Aggregate::ALL[random.below(4) as usize];
+            Op::Compute(aggregate, group(random))
+        }
+        52..58 => {
+            let all = [Compound::Union, Compound::Subquery, Compound::Join];
+            let compound = all[random.below(3) as usize];
+            let first = group(random);
+            // Another one: no row is told twice.
+            let second = base + (first - base + 1 + random.below(ROWS / 10 - 1)) % (ROWS / 10);
+            Op::ReadCompound(compound, [first, second])
+        }
+        58..68 => Op::Write(base + some_row(random), Change::Set(number as i64)),
+        68..74 => Op::Write(base + some_row(random), Change::Add(1)),
+        74..80 => Op::Replace(base + some_row(random)),
         80..88 => Op::WriteGroup(group(random), Change::Add(1)),
         88..94 if !has_inserted => {
             has_inserted = true;
@@ -266,7 +321,9 @@ pub fn plan(workloads: &[Workload], seed: u64, number: u64) -> Plan {
     let mut random = Random::new(seed, number);
     let workload = workloads[random.below(workloads.len() as u64) as usize];
     let ops = workload.ops(&mut random, number);
-    let end = if random.percent(3) { End::Rollback } else { End::Commit };
+    // Others can see what is rolled back only if it has been written, and for a moment.
+    let rolled_back = if workload == Workload::Hot { 15 } else { 3 };
+    let end = if random.percent(rolled_back) { End::Rollback } else { End::Commit };
     Plan { ops, end, at_once: random.percent(70) }
 }
 
@@ -314,7 +371,7 @@ mod tests {
             }
         }
         for number in 1..2_000 {
-            for op in plan(&[Workload::Sets, Workload::Predicate], 3, number).ops {
+            for op in plan(&[Workload::Sets, Workload::Predicate, Workload::Hot], 3, number).ops {
                 if let Op::Insert(row, group) = op {
                     assert!(Workload::members(group).expect("of sets").contains(&row));
                 }

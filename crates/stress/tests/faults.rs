@@ -112,7 +112,7 @@ fn a_durable_sqlite_that_is_killed_loses_nothing() {
         fault_every: 40,
         ..options(&faults, 100 * (1 + kills()))
     };
-    let mut own = Processes(&target);
+    let mut own = Processes(&target, None);
     let ran = run_on(&target, &options, Some(&mut own), None, &mut |_| {});
     let ran = ran.unwrap_or_else(|error| panic!("{error}"));
     check(&ran, &target.info().to_string());
@@ -207,6 +207,28 @@ fn a_loss_that_a_setting_allows_is_found_and_its_page_named() {
     }
 }
 
+#[test]
+fn without_fsync_a_loss_of_power_takes_commits_and_a_page_says_so() {
+    let is_known = |request: &Request| request.product.descriptor().driver == "postgres";
+    for (request, arguments) in mortals().into_iter().filter(|(request, _)| is_known(request)) {
+        let faults = [Fault::LosePower];
+        let workloads = vec![Workload::Register, Workload::Counters, Workload::Sets];
+        let options = Options { workloads, fault_every: 150, ..options(&faults, 600) };
+        let told = on_own(&request, &arguments, &options).expect_err("it keeps what it was told");
+        assert!(told.to_string().contains("needs a server that tells its disk to keep nothing"));
+        let more = set(request.product, "fsync", "off").expect("it has settings");
+        let arguments: Vec<String> = arguments.into_iter().chain(more).collect();
+        let (ran, about) = on_own(&request, &arguments, &options).expect("it comes back");
+        check(&ran, &about);
+        // The data are as they were when the last of these faults, or the run, began.
+        let lost = ran.counts.anomalies.get(&(Standing::Allowed, "lost-commit"));
+        let lost = lost.unwrap_or_else(|| panic!("{about}: nothing is lost: {:#?}", ran.counts));
+        println!("{about}: {} commits lost", lost.count);
+        let page = lost.findings[0].weighed.page.as_deref().unwrap_or_default();
+        assert!(page.ends_with("/non-durability.html"), "{about}: {page}");
+    }
+}
+
 /// A server of which nobody needs anything.
 struct Nobody;
 
@@ -232,6 +254,7 @@ fn a_fault_that_cannot_be_made_is_refused_and_one_that_fails_ends_the_run() {
         ran.expect_err("no such fault").to_string()
     };
     assert_eq!(tell(None, Fault::Pause), "pause needs a server that is started for the run");
+    assert_eq!(tell(None, Fault::FillDisk), "fill-disk needs a server that is started for the run");
     let told = tell(None, Fault::KillSession);
     assert_eq!(told, "kill-session: sqlite ends no connections by a statement");
     assert_eq!(tell(Some(&mut Nobody), Fault::KillServer), "after kill-server: nobody is there");

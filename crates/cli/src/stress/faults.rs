@@ -2,7 +2,7 @@
 
 use anchorite_drivers::has_blows;
 use anchorite_model::nearest::did_you_mean;
-use anchorite_servers::{Request, durable, set};
+use anchorite_servers::{Request, SmallDisk, durable, fast, set};
 use anchorite_stress::Fault;
 
 use crate::exit::BadInput;
@@ -21,9 +21,47 @@ pub fn chosen(names: &[String]) -> anyhow::Result<Vec<Fault>> {
     names.iter().map(read).collect()
 }
 
-/// Further arguments of a private server: where it is killed, what makes it durable, then what was set.
+/// Room for the files of an embedded engine.
+const ROOM_OF_A_FILE: u64 = 64 << 20;
+
+/// Room for the data of a server: what every data folder needs at least, and some more.
+const ROOM_OF_A_SERVER: u64 = 1088 << 20;
+
+/// A small disk for the data of the target, if it is to be filled. To be called before other threads are started.
+pub fn disk(on: &str, faults: &[Fault]) -> anyhow::Result<Option<SmallDisk>> {
+    if !faults.contains(&Fault::FillDisk) {
+        return Ok(None);
+    }
+    let is_embedded = is_sqlite(on);
+    if on.contains("://") || !is_embedded && on.parse::<Request>().is_err() {
+        return Err(BadInput(needs_server(Fault::FillDisk)).into());
+    }
+    let room = if is_embedded { ROOM_OF_A_FILE } else { ROOM_OF_A_SERVER };
+    let mounted = SmallDisk::mount(room);
+    let target = on.to_owned();
+    let failed = |reason| anchorite_drivers::TargetError::Prepare { target, reason };
+    Ok(Some(mounted.map_err(|reason| failed(format!("{}: {reason}", Fault::FillDisk)))?))
+}
+
+fn is_sqlite(on: &str) -> bool {
+    on == "sqlite" || on.starts_with("sqlite:")
+}
+
+fn needs_server(fault: Fault) -> String {
+    let or = match fault {
+        Fault::KillServer => ", or --on sqlite:wal",
+        Fault::FillDisk => ", or --on sqlite",
+        _ => "",
+    };
+    format!(
+        "{fault} needs a private server, which this command starts: expected --on PRODUCT or PRODUCT@VERSION, such as \
+         --on postgres@15{or}"
+    )
+}
+
+/// Further arguments of a private server: where it may crash, what makes it durable, then what was set.
 pub fn arguments(on: &str, faults: &[Fault], settings: &[Setting]) -> anyhow::Result<Vec<String>> {
-    let is_killed = faults.contains(&Fault::KillServer);
+    let crashing = faults.iter().find(|fault| fault.needs_durability());
     let request = on.parse::<Request>().ok().filter(|_| !on.contains("://"));
     let Some(request) = request else {
         if let Some(setting) = settings.first() {
@@ -33,13 +71,15 @@ pub fn arguments(on: &str, faults: &[Fault], settings: &[Setting]) -> anyhow::Re
         return Ok(Vec::new());
     };
     let mut arguments = Vec::new();
-    if is_killed {
+    if let Some(fault) = crashing {
         arguments.extend(durable(request.product).iter().cloned());
         if arguments.is_empty() {
             let product = request.product;
-            let reason = format!("kill-server: no durable settings are known for {product}");
+            let reason = format!("{fault}: no durable settings are known for {product}");
             return Err(BadInput(reason).into());
         }
+    } else {
+        arguments.extend(fast(request.product).iter().cloned());
     }
     for Setting { name, value } in settings {
         arguments.extend(set(request.product, name, value)?);
@@ -47,18 +87,20 @@ pub fn arguments(on: &str, faults: &[Fault], settings: &[Setting]) -> anyhow::Re
     Ok(arguments)
 }
 
-/// Whether the target has these faults; `is_apart` if its sessions are processes of their own.
-pub fn check(open: &OpenTarget, is_apart: bool, faults: &[Fault]) -> anyhow::Result<()> {
+/// Whether the target has these faults; `is_apart` if its sessions are processes of their own, `has_disk` if its data
+/// are on a disk that can be filled.
+pub fn check(
+    open: &OpenTarget,
+    is_apart: bool,
+    has_disk: bool,
+    faults: &[Fault],
+) -> anyhow::Result<()> {
     let product = open.target.info().product;
     for fault in faults {
-        let is_killed = is_apart && *fault == Fault::KillServer;
-        if fault.needs_server() && open.server.is_none() && !is_killed {
-            let reason = format!(
-                "{fault} needs a private server, which this command starts: expected --on PRODUCT or \
-                 PRODUCT@VERSION, such as --on postgres@15{}",
-                if *fault == Fault::KillServer { ", or --on sqlite:wal" } else { "" }
-            );
-            return Err(BadInput(reason).into());
+        let has_it =
+            is_apart && *fault == Fault::KillServer || has_disk && *fault == Fault::FillDisk;
+        if fault.needs_server() && open.server.is_none() && !has_it {
+            return Err(BadInput(needs_server(*fault)).into());
         }
         if fault.needs_statement() && !has_blows(product) {
             let reason = format!("{fault}: {product} ends no connections by a statement");

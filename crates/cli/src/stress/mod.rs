@@ -19,10 +19,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use anchorite_drivers::sabotage::{Sabotage, sabotaged_at_full_speed};
+use anchorite_drivers::sqlite::SqliteApart;
 use anchorite_model::Level;
 use anchorite_model::nearest::did_you_mean;
+use anchorite_servers::SmallDisk;
 use anchorite_stress::{
-    Fault, Options, OwnServer, PrivateServer, Processes, Standing, Status, StressError, Workload,
+    Embedded, Fault, Options, PrivateServer, Processes, Ran, Standing, Status, StressError,
+    Workload, run_on,
 };
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -41,10 +45,13 @@ const UNLIMITED: u64 = u64::MAX;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit code 1 means that an anomaly was seen that the level forbids. Without --workload all of them are mixed.
-Workloads: register, list-append, bank, long-fork, write-skew, predicate, sets, counters, generated.
-After each fault everything that was committed must be there, and nothing half of a transaction. kill-server and pause
-need a private server; one that is killed gets the settings with which its vendor promises that no commit is lost. On
-sqlite:wal kill-server kills all sessions, which are processes of their own, with synchronous = FULL.
+Workloads: register, list-append, bank, long-fork, write-skew, predicate, sets, counters, hot,
+generated.
+After each fault everything that was committed must be there, and nothing half of a transaction. kill-server, pause,
+fill-disk and lose-power need a private server; one that is killed or runs out of disk gets the settings with which its
+vendor promises that no commit is lost. On sqlite:wal kill-server kills all sessions, which are processes of their own,
+with synchronous = FULL. fill-disk mounts a small disk for the data, if the system permits it; also for sqlite.
+lose-power takes back what no disk was told to keep: it needs a server with fsync = off.
 
 Examples:
   anchorite stress --time 2s
@@ -55,7 +62,10 @@ Examples:
   anchorite stress --faults cut --fault-every 100 --txns 500
   anchorite stress --on sqlite:wal --faults kill-server --fault-every 100 --txns 500
   anchorite stress --on postgres@15 --faults kill-server --faults cut --txns 3000
-  anchorite stress --on postgres@15 --faults kill-server --set synchronous_commit=off --txns 3000")]
+  anchorite stress --on postgres@15 --faults kill-server --set synchronous_commit=off --txns 3000
+  anchorite stress --on sqlite:wal --faults fill-disk --txns 1000
+  anchorite stress --on sqlite:wal --sabotage commit-lost --txns 500
+  anchorite stress --on postgres@15 --faults lose-power --set fsync=off --txns 3000")]
 pub struct StressArgs {
     /// Where to run: sqlite[:wal|:shared-cache], PRODUCT or PRODUCT@VERSION (private server), or a URL
     #[arg(long = "on", value_name = "TARGET", default_value = targets::DEFAULT)]
@@ -81,7 +91,8 @@ pub struct StressArgs {
     /// Write the history to this file, for anchorite check; compressed if its name ends in .gz
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
-    /// What is done to sessions and the server meanwhile; repeatable: kill-session, cancel, cut, kill-server, pause
+    /// What is done to sessions and the server meanwhile; repeatable: kill-session, cancel, cut, kill-server, pause,
+    /// fill-disk, lose-power
     #[arg(
         long = "faults",
         visible_alias = "fault",
@@ -92,6 +103,9 @@ pub struct StressArgs {
     /// Transactions from one fault to the next, on average
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..))]
     fault_every: u64,
+    /// Plant a fault between the sessions and the target, to see it found; names as in selftest
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["unjudged", "faults"], value_parser = sabotage)]
+    sabotage: Option<Sabotage>,
     /// A setting of the private server; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::server_start::setting)]
     settings: Vec<crate::server_start::Setting>,
@@ -152,10 +166,54 @@ impl StressArgs {
     }
 }
 
+/// Where a run takes place.
+struct Place<'o> {
+    open: &'o mut OpenTarget,
+    apart: Option<&'o SqliteApart>,
+    disk: Option<SmallDisk>,
+    /// Further arguments of its server.
+    extra: Vec<String>,
+}
+
+/// How a run went, and how often what was planted has acted.
+type Went = (Result<Ran, StressError>, Option<u64>);
+
+impl Place<'_> {
+    fn run(
+        self,
+        options: &Options,
+        sabotage: Option<Sabotage>,
+        out: Option<&mut (dyn Write + Send)>,
+        watch: &mut dyn FnMut(&Status),
+    ) -> Went {
+        let Self { open, apart, disk, extra } = self;
+        let target = open.target.as_ref();
+        if let Some(sabotage) = sabotage {
+            let planted = sabotaged_at_full_speed(target, sabotage);
+            let ran = anchorite_stress::run(&planted, options, out, watch);
+            return (ran, Some(planted.acts()));
+        }
+        if let Some(apart) = apart {
+            let mut own = Processes(apart, disk);
+            return (run_on(apart, options, Some(&mut own), out, watch), None);
+        }
+        let ran = match (&mut open.server, disk) {
+            (Some(server), disk) => {
+                let mut own = PrivateServer::new(server, extra).with_disk(disk);
+                run_on(target, options, Some(&mut own), out, watch)
+            }
+            (None, Some(disk)) => run_on(target, options, Some(&mut Embedded(disk)), out, watch),
+            (None, None) => run_on(target, options, None, out, watch),
+        };
+        (ran, None)
+    }
+}
+
 /// Runs and shows it.
 pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let workloads = workloads(&arguments.workloads)?;
     let faults = faults::chosen(&arguments.faults)?;
+    let disk = faults::disk(&arguments.on, &faults)?;
     let interrupt = Interrupt::listen()?;
     let login = arguments.login.read(&interrupt)?;
     arguments.make_folder()?;
@@ -164,24 +222,19 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     let extra = faults::arguments(&arguments.on, &faults, &arguments.settings)?;
     let mut open = OpenTarget::open_with(&arguments.on, &login, extra.clone())?;
     let apart = sqlite::apart(&arguments.on, &faults)?;
-    faults::check(&open, apart.is_some(), &faults)?;
+    faults::check(&open, apart.is_some(), disk.is_some(), &faults)?;
     let levels = chosen(&[arguments.level], open.target.as_ref())?;
     let [level] = levels[..] else {
         return Err(BadInput("--level all is not possible here: name one level".to_owned()).into());
     };
     let options = arguments.options(level, &workloads, faults, seed, &interrupt);
     let mut line = live::Live::new();
-    let ran = interrupt.attend(|| {
+    let at = Place { open: &mut open, apart: apart.as_ref(), disk, extra };
+    let (ran, acts) = interrupt.attend(|| {
         let out = history.as_mut().map(|file| &mut file.out as &mut (dyn Write + Send));
-        let mut own = open.server.as_mut().map(|server| PrivateServer::new(server, extra.clone()));
-        let own = own.as_mut().map(|own| own as &mut dyn OwnServer);
-        let mut watch = |status: &Status| line.show(status);
-        if let Some(apart) = &apart {
-            let mut own = Processes(apart);
-            return anchorite_stress::run_on(apart, &options, Some(&mut own), out, &mut watch);
-        }
-        anchorite_stress::run_on(open.target.as_ref(), &options, own, out, &mut watch)
+        at.run(&options, arguments.sabotage, out, &mut |status| line.show(status))
     });
+    let planted = arguments.sabotage.zip(acts);
     line.clear();
     if let Some(history) = history {
         history.finish()?;
@@ -202,7 +255,8 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
         interrupt.attend(|| repeat.all(&mut ran))?;
     }
     let info = open.target.info();
-    let about = output::About { info, seed, workloads: &workloads, sessions: options.sessions };
+    let about =
+        output::About { info, seed, workloads: &workloads, sessions: options.sessions, planted };
     let in_folder = arguments.out.as_ref().map(|folder| folder.join("stress.html"));
     for path in arguments.html.iter().chain(&in_folder) {
         page::write(path, &about, &ran)?;
@@ -214,7 +268,7 @@ pub fn run(arguments: &StressArgs) -> anyhow::Result<ExitCode> {
     Ok(exit_of(&ran, was_interrupted, options.is_judged).into())
 }
 
-fn exit_of(ran: &anchorite_stress::Ran, was_interrupted: bool, is_judged: bool) -> Exit {
+fn exit_of(ran: &Ran, was_interrupted: bool, is_judged: bool) -> Exit {
     let has = |standing: Standing| ran.counts.anomalies.keys().any(|kind| kind.0 == standing);
     let undecided = ran.counts.by_standing.get(&Standing::Undecided).copied().unwrap_or(0);
     if was_interrupted {
@@ -247,6 +301,13 @@ fn told(error: StressError) -> anyhow::Error {
             anyhow::Error::from(error).context("cannot write the history")
         }
     }
+}
+
+fn sabotage(text: &str) -> Result<Sabotage, String> {
+    text.parse().map_err(|error: anchorite_drivers::sabotage::UnknownSabotage| {
+        let names: Vec<&str> = Sabotage::ALL.iter().map(|one| one.name()).collect();
+        format!("{error}{}", did_you_mean(text, names.iter().copied()))
+    })
 }
 
 fn workloads(names: &[String]) -> anyhow::Result<Vec<Workload>> {

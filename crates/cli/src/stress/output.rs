@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use anchorite_drivers::sabotage::Sabotage;
 use anchorite_model::TargetInfo;
 use anchorite_stress::{Finding, Ran, Standing, Tally, Workload};
 use serde_json::{Value, json};
@@ -19,6 +20,8 @@ pub struct About<'a> {
     pub workloads: &'a [Workload],
     /// How many sessions.
     pub sessions: usize,
+    /// What was planted, and how often it has acted.
+    pub planted: Option<(Sabotage, u64)>,
 }
 
 /// Transactions per second.
@@ -83,6 +86,7 @@ pub fn json(about: &About<'_>, ran: &Ran) -> String {
         },
         "anomalies": kinds,
         "findings": findings,
+        "sabotage": about.planted.map(|(what, acts)| json!({"name": what.name(), "acts": acts})),
         "target_lost": ran.lost.as_ref().map(|error| &error.message),
     });
     format!("{document:#}\n")
@@ -133,6 +137,9 @@ pub fn text(about: &About<'_>, ran: &Ran) -> String {
             faults.join(", "),
             counts.unknown
         );
+    }
+    if let Some((what, acts)) = about.planted {
+        let _ = writeln!(out, "planted: {what} ({}), {acts} times", what.sentence());
     }
     if let Some(error) = &ran.lost {
         let _ = writeln!(out, "ended early, because the target was lost: {}", error.message);

@@ -15,7 +15,9 @@
 //! * What it needs besides the session (the committed state) it reads over a separate connection, whose statements
 //!   never wait: one that would is cancelled. If it cannot act, the statement runs honestly.
 //!
-//! Assumption: one thread drives all sessions of a sabotaged target, one case at a time.
+//! Assumption: one thread drives all sessions of a sabotaged target, one case at a time. Sessions that run at the same
+//! time, each in a thread of its own, are those of [`sabotaged_at_full_speed`]: there overlaps have no end, so the
+//! sabotage acts in one of a few statements, and locks are given away by their holder instead of by a watcher.
 //!
 //! Blind spots: sabotages that have to read the statement leave writes with joins, CTEs or several tables alone; rows
 //! are recognised by their values, so a row with a value that cannot be compared (JSON in PostgreSQL) is never chosen.
@@ -235,6 +237,13 @@ impl FromStr for Sabotage {
 /// The same target, with this fault in it.
 pub fn sabotaged(target: &dyn Target, sabotage: Sabotage) -> Sabotaged<'_> {
     let shared = Shared::new(target.info().clone(), target.levels().to_vec(), sabotage);
+    Sabotaged { target, shared: Arc::new(shared) }
+}
+
+/// The same for sessions that run at the same time, each in a thread of its own.
+pub fn sabotaged_at_full_speed(target: &dyn Target, sabotage: Sabotage) -> Sabotaged<'_> {
+    let mut shared = Shared::new(target.info().clone(), target.levels().to_vec(), sabotage);
+    shared.is_racing = true;
     Sabotaged { target, shared: Arc::new(shared) }
 }
 

@@ -9,6 +9,7 @@ use anchorite_model::{Answer, Rows};
 use anchorite_sql::without_locking_clause;
 
 use super::Sabotage;
+use super::records::Key;
 use super::session::{Act, After, SabotagedSession};
 use super::shared::Shared;
 use super::shared_schema::SharedSchema;
@@ -26,6 +27,9 @@ impl Shared {
             return;
         }
         let mut past = lock(&self.past);
+        if past.open {
+            return;
+        }
         self.bring(&mut past.aside, location, transactions.snapshot_level);
         let Some(aside) = past.aside.as_mut() else { return };
         let is_taken = |sql: &String| self.execute(location, aside.session.as_mut(), sql).is_ok();
@@ -105,14 +109,19 @@ impl SabotagedSession {
 
     /// What another session's uncommitted transaction sees.
     fn dirty_answer(&self, honest: &Answer) -> Option<Answer> {
-        let writers: Vec<SharedSession> = lock(&self.shared.records)
+        let writers: Vec<(Key, SharedSession)> = lock(&self.shared.records)
             .others(self.key)
             .filter(|other| !other.busy && !other.transaction.failed)
             .filter(|other| other.transaction.open && other.transaction.writes > 0)
-            .map(|other| Arc::clone(&other.session))
+            .map(|other| (other.key, Arc::clone(&other.session)))
             .collect();
         let location = self.location();
-        let ask = |writer: SharedSession| self.ask_through(&location, lock(&writer).as_mut());
+        let ask = |(key, writer): (Key, SharedSession)| {
+            let mut writer = lock(&writer);
+            // Its own thread may have sent something meanwhile.
+            let is_busy = lock(&self.shared.records).is_busy(key);
+            if is_busy { None } else { self.ask_through(&location, writer.as_mut()) }
+        };
         writers.into_iter().filter_map(ask).find(|dirty| differs(dirty, honest))
     }
 

@@ -53,7 +53,12 @@ pub(super) struct Records {
     pub committed: Vec<Key>,
     /// Rows that were changed by those commits.
     pub images: Vec<Image>,
+    /// Statements so far.
+    statements: u64,
 }
+
+/// Where overlaps have no end, the sabotage may act in one of so many statements.
+const TURN: u64 = 4;
 
 /// One row that a commit changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,6 +107,17 @@ impl Records {
 
     pub(super) fn transaction(&self, key: Key) -> Transaction {
         self.entries[self.at(key)].transaction
+    }
+
+    /// Whether the sabotage may act in the statement that is about to be sent, where overlaps have no end.
+    pub(super) fn takes_turn(&mut self) -> bool {
+        self.statements += 1;
+        self.statements.is_multiple_of(TURN)
+    }
+
+    /// Whether a statement of this session is on its way.
+    pub(super) fn is_busy(&self, key: Key) -> bool {
+        self.entries[self.at(key)].busy
     }
 
     pub(super) fn others(&self, key: Key) -> impl Iterator<Item = &Entry> {
@@ -164,11 +180,12 @@ impl Records {
             }
             now
         };
-        if committed && total > 0 {
+        if committed && total > 0 && !self.committed.contains(&key) {
             self.committed.push(key);
         }
         if ended {
             self.images.iter_mut().for_each(|image| image.open_for.retain(|open| *open != key));
+            self.images.retain(|image| !image.open_for.is_empty());
         }
         self.end_overlap();
     }

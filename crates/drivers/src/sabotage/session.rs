@@ -63,6 +63,8 @@ pub(super) struct SabotagedSession {
     pub kind: StatementKind,
     /// A savepoint after the transaction's first write was set.
     pub first_write_marked: bool,
+    /// The sabotage may act in this statement, where overlaps have no end.
+    is_turn: bool,
     after: After,
     /// The answer of a statement that was not sent.
     ready: Option<Reply>,
@@ -85,6 +87,7 @@ impl SabotagedSession {
             sql: String::new(),
             kind: StatementKind::Other,
             first_write_marked: false,
+            is_turn: false,
             after: After::HandOn,
             ready: None,
             descriptor: None,
@@ -99,7 +102,8 @@ impl SabotagedSession {
     /// Whether the sabotage may act now: transactions overlap, and it has not acted yet.
     pub(super) fn may_act(&self) -> bool {
         let records = lock(&self.shared.records);
-        !records.acted && records.transaction(self.key).overlapped
+        let may = if self.shared.is_racing { self.is_turn } else { !records.acted };
+        may && records.transaction(self.key).overlapped
     }
 
     /// The sabotage has acted.
@@ -122,7 +126,28 @@ impl SabotagedSession {
         self.shared.ask_committed(&self.location(), sql)
     }
 
+    /// The locks of a transaction for which somebody waits are given away: it is committed, and another one begun,
+    /// without its knowledge.
+    fn give_locks_away(&self) -> Option<Act> {
+        let transaction = self.transaction();
+        let possible = transaction.open && transaction.writes > 0 && !transaction.failed;
+        let wanted = self.shared.is_racing && self.shared.sabotage == Sabotage::LockNotTaken;
+        if !wanted || !possible || transaction.has_savepoint || !self.may_act() {
+            return None;
+        }
+        let location = self.location();
+        if !self.commit_would_not_wait() || !self.shared.is_waited_for(&location, self.id) {
+            return None;
+        }
+        self.acted();
+        let given = self.execute("COMMIT").and_then(|_| self.execute("BEGIN"));
+        given.err().map(|error| Act::Answer(Err(error)))
+    }
+
     fn before(&mut self) -> Act {
+        if let Some(act) = self.give_locks_away() {
+            return act;
+        }
         let act = match &self.kind {
             StatementKind::Select { locking: false } if self.may_act() => {
                 Some(Act::Send(self.sql.clone(), After::Reread))
@@ -171,7 +196,9 @@ impl crate::Session for SabotagedSession {
                 records.move_to(self.key, location);
             }
             records.enter(self.key);
-            !records.any_open() && self.kind == StatementKind::Begin
+            self.is_turn = records.takes_turn();
+            let is_new = if self.shared.is_racing { self.is_turn } else { !records.any_open() };
+            is_new && self.kind == StatementKind::Begin
         };
         if overlap_begins && self.shared.sabotage == Sabotage::StaleSnapshot {
             self.shared.keep_the_past(&self.location());
@@ -222,8 +249,9 @@ impl crate::Session for SabotagedSession {
         lock(&self.session).cancel();
     }
 
+    /// Several statements in one text would not be recognised.
     fn takes_several(&self) -> bool {
-        lock(&self.session).takes_several()
+        !self.shared.is_racing && lock(&self.session).takes_several()
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anchorite_model::product::Leaves;
 use anchorite_model::sql::Dialect;
-use anchorite_model::{DbError, Level, Rows, TargetInfo};
+use anchorite_model::{DbError, ErrorClass, Level, Rows, TargetInfo};
 
 use super::Sabotage;
 use super::aside::{Aside, Past};
@@ -28,6 +28,8 @@ const SLICE: Duration = Duration::from_millis(1);
 /// Everything that belongs to one sabotaged target.
 pub(super) struct Shared {
     pub sabotage: Sabotage,
+    /// Sessions run at the same time, each in a thread of its own.
+    pub is_racing: bool,
     pub info: TargetInfo,
     pub levels: Vec<Level>,
     pub records: Mutex<Records>,
@@ -43,6 +45,7 @@ impl Shared {
     pub(super) fn new(info: TargetInfo, levels: Vec<Level>, sabotage: Sabotage) -> Self {
         Self {
             sabotage,
+            is_racing: false,
             info,
             levels,
             records: Mutex::default(),
@@ -117,10 +120,12 @@ impl Shared {
     pub(super) fn ask_committed(&self, location: &SharedSchema, sql: &str) -> Reply {
         let mut side = lock(&self.side);
         self.bring(&mut side, location, None);
-        match side.as_mut() {
-            Some(aside) => self.execute(location, aside.session.as_mut(), sql),
-            None => Err(DbError::connection_lost("the sabotage has no connection")),
-        }
+        let Some(aside) = side.as_mut() else {
+            return Err(DbError::connection_lost("the sabotage has no connection"));
+        };
+        let reply = self.execute(location, aside.session.as_mut(), sql);
+        side.take_if(|_| is_lost(&reply));
+        reply
     }
 
     /// The committed rows of every table; `None` if they cannot be read at once.
@@ -158,7 +163,9 @@ impl Shared {
                 session.cancel();
                 cancelled = true;
             }
-            if elapsed >= LIMIT + LIMIT || (cancelled && is_interrupted()) {
+            // At full speed others go on to use the connection until they have noticed.
+            let gives_up = cancelled && is_interrupted() && !self.is_racing;
+            if elapsed >= LIMIT + LIMIT || gives_up {
                 return Err(DbError::connection_lost("the sabotage got no answer"));
             }
             match session.fd() {
@@ -167,6 +174,37 @@ impl Shared {
                 None => std::thread::yield_now(),
             }
         }
+    }
+
+    /// Whether somebody waits for this session, as far as the server says.
+    pub(super) fn is_waited_for(&self, location: &SharedSchema, own: ConnectionId) -> bool {
+        let all: Vec<ConnectionId> =
+            lock(&self.records).entries.iter().map(|entry| entry.id).collect();
+        let others: Vec<ConnectionId> = all.iter().copied().filter(|id| *id != own).collect();
+        let mut watcher = lock(&self.watcher);
+        if !self.has_watcher(&mut watcher, location) {
+            return false;
+        }
+        let waits = watcher.as_mut().map(|(_, watcher)| watcher.waits(&others, &all));
+        let Some(Ok(waits)) = waits else { return false };
+        let mut blockers = waits.iter().flat_map(|wait| wait.blockers.as_deref().unwrap_or(&[]));
+        blockers.any(|id| *id == own)
+    }
+
+    /// Makes sure that there is a watcher for this schema.
+    fn has_watcher(
+        &self,
+        watcher: &mut Option<(String, Box<dyn Watcher>)>,
+        location: &SharedSchema,
+    ) -> bool {
+        // Where sessions cannot move, a watcher sees only its own schema.
+        watcher.take_if(|(home, _)| location.enter.is_none() && *home != location.name);
+        if watcher.is_none() {
+            // The schema is locked while its tables are listed.
+            let Ok(schema) = location.schema.try_lock() else { return false };
+            *watcher = schema.watcher().ok().map(|watcher| (location.name.clone(), watcher));
+        }
+        watcher.is_some()
     }
 
     fn is_waiting(
@@ -180,17 +218,19 @@ impl Shared {
             return false;
         }
         let mut watcher = lock(&self.watcher);
-        // Where sessions cannot move, a watcher sees only its own schema.
-        watcher.take_if(|(home, _)| location.enter.is_none() && *home != location.name);
-        if watcher.is_none() {
-            // The schema is locked while its tables are listed: then the time limit has to suffice.
-            let Ok(schema) = location.schema.try_lock() else { return false };
-            *watcher = schema.watcher().ok().map(|watcher| (location.name.clone(), watcher));
+        // Without one the time limit has to suffice.
+        if !self.has_watcher(&mut watcher, location) {
+            return false;
         }
         let id: ConnectionId = session.id();
         let waits = watcher.as_mut().map(|(_, watcher)| watcher.waits(&[id], &[id]));
         matches!(waits, Some(Ok(waits)) if !waits.is_empty())
     }
+}
+
+/// Whether the connection is of no use any more.
+fn is_lost(reply: &Reply) -> bool {
+    matches!(reply, Err(error) if error.class == ErrorClass::ConnectionLost)
 }
 
 /// A session whose statements do not wait, for [`crate::Schema::tables`].

@@ -180,7 +180,7 @@ impl SabotagedSession {
     }
 
     /// With a rollback journal, and a shared cache, a COMMIT waits for readers.
-    fn commit_would_not_wait(&self) -> bool {
+    pub(super) fn commit_would_not_wait(&self) -> bool {
         let info = &self.shared.info;
         let transactions = &info.product.descriptor().transactions;
         let readers_block = transactions.readers_block_commit.contains(&info.variant);

@@ -12,6 +12,9 @@ pub struct Server {
     pub arguments: Vec<String>,
     /// Further arguments with which every answered COMMIT survives the end of the server; empty if none are known.
     pub durable: Vec<String>,
+    /// Arguments that leave out what only costs time where many sessions run at full speed.
+    #[serde(default)]
+    pub fast: Vec<String>,
     /// The names of its program.
     pub programs: Vec<String>,
     /// Files that must be there, seen from the program's folder.

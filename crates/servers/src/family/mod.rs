@@ -18,6 +18,9 @@ use rustix::process::Signal;
 use crate::user::{OtherUser, instead_of_root};
 use crate::{Error, catalog};
 
+/// The folder with the data of a server, in its own folder.
+pub(crate) const DATA: &str = "data";
+
 /// A server that is about to be started: which program, which version, where its files are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerFiles<'a> {
@@ -34,7 +37,7 @@ pub(crate) struct ServerFiles<'a> {
 impl ServerFiles<'_> {
     /// The data folder.
     pub(crate) fn data(&self) -> PathBuf {
-        self.folder.join("data")
+        self.folder.join(DATA)
     }
 
     /// The folder for sockets, logs and temporary files; the server's working directory.
@@ -150,6 +153,11 @@ pub fn set(product: Product, name: &str, value: &str) -> Result<Vec<String>, Err
 /// none are known.
 pub fn durable(product: Product) -> &'static [String] {
     &catalog::server(product).durable
+}
+
+/// Arguments that leave out what only costs time where many sessions run at full speed.
+pub fn fast(product: Product) -> &'static [String] {
+    &catalog::server(product).fast
 }
 
 /// The user that the server runs as, if it cannot be ourselves.

@@ -4,13 +4,12 @@
 //! something is, the judge of running histories begins anew from the rows that are there: with a part of the history
 //! gone, every later read would look like one of something old.
 //!
-//! Assumption: a lost commit is allowed only where the page of a setting says so, and only when the server was killed
-//! just before. Blind spot: whether what is lost is the last that was committed.
+//! Assumption: a lost commit is allowed only where the page of a setting says so, and only when the server, or the
+//! whole machine, was stopped just before. Blind spot: whether what is lost is the last that was committed.
 
 use std::collections::HashMap;
 
 use super::{Judge, Recent, name_of};
-use crate::faults::Fault;
 use crate::ledger::{Damage, Wrong};
 use crate::log::Look;
 use crate::promise::{Standing, Weighed};
@@ -69,8 +68,8 @@ impl Judge {
     }
 
     fn damage(&mut self, damage: &Damage, look: &Look) {
-        let is_killed = look.after == Some(Fault::KillServer);
-        let allowed = self.promises.loss().filter(|_| is_killed && damage.wrong == Wrong::Lost);
+        let after = look.after.filter(|_| damage.wrong == Wrong::Lost);
+        let allowed = after.and_then(|fault| self.promises.loss(fault));
         let (name, explained) = match damage.wrong {
             Wrong::Lost => ("lost-commit", "COMMIT was answered, and the transaction is not there"),
             Wrong::Torn => ("torn-commit", "only a part of a transaction is there"),
