@@ -231,7 +231,11 @@ impl<'r> Following<'_, 'r> {
                     && self.returns(session, first, one.table, before, evaluator, laboratory)?;
                 Ok(holds.then_some(before))
             }
-            (None, Some(new)) if claims.order == SerialOrder::Commit => {
+            // Where it skips a row it locks nothing, and the row may be put back there.
+            (None, Some(new))
+                if claims.order == SerialOrder::Commit
+                    && !self.known.traits(first.sql).skips_locked =>
+            {
                 let holds = if of_read {
                     self.returns(session, first, one.table, new, evaluator, laboratory)?
                 } else {

@@ -33,7 +33,7 @@ mod write;
 
 use anchorite_claims::Claims;
 use anchorite_model::{
-    Blocker, Covers, Event, Judgement, Level, Outcome, Run, TargetInfo, Verdict,
+    Blocker, Cause, Covers, Deed, Event, Judgement, Level, Outcome, Run, TargetInfo, Verdict,
 };
 
 use super::{Needs, Oracle, Sees, Unjudged as NoJudgement};
@@ -105,7 +105,12 @@ impl Oracle for Views {
             all.failure = all.failure.or(found.failure);
         }
         if let (None, Some(needed)) = (all.unjudged, all.needed) {
-            return Ok(Judgement::new(self.name(), explained(needed, evidence, laboratory)?));
+            let is_of_read = needed.is_of_read;
+            let verdict = explained(needed, evidence, laboratory)?;
+            let is_wrong = matches!(verdict, Verdict::Violation { .. });
+            let causes = (is_of_read && is_wrong).then(|| Cause::of(Deed::StaleVersionUsed));
+            let judgement = Judgement::new(self.name(), verdict);
+            return Ok(Judgement { causes: causes.into_iter().collect(), ..judgement });
         }
         match (all.unjudged, all.failure) {
             (None, Some(failure)) => {
