@@ -90,9 +90,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 }
 
 /// Says on standard error why the exit code is what it is.
-#[expect(clippy::print_stderr, reason = "the place where the command talks to its user")]
 pub fn complain(text: &str) {
-    eprintln!("anchorite: {text}");
+    // Whoever has closed standard error does not want to know; that must not end the work.
+    let _ = writeln!(io::stderr(), "anchorite: {text}");
 }
 
 /// Where progress is drawn: standard error, if that is a terminal; nowhere with `--quiet`.

@@ -28,6 +28,7 @@ impl Campaign<'_> {
     pub(super) fn run(&self) {
         let (workers, investigators) = self.worker_states.split_at(self.options.jobs);
         std::thread::scope(|scope| {
+            let _supervised = Supervised(self);
             let (finished, news) = channel();
             let start = |finished: &Sender<Finished>, worker_state, role| {
                 let finished = Finish(self, finished.clone(), role);
@@ -119,6 +120,19 @@ impl Campaign<'_> {
                 ));
                 worker_state.interrupt();
             }
+        }
+    }
+}
+
+/// Ends the other threads if the one that supervises them panics: nobody else would, and the scope waits for them.
+struct Supervised<'c, 'a>(&'c Campaign<'a>);
+
+impl Drop for Supervised<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(Stop::Panicked);
+            self.0.queue.close();
+            self.0.worker_states.iter().for_each(WorkerState::interrupt);
         }
     }
 }
