@@ -26,6 +26,10 @@ const SETS_MIN: usize = 4;
 /// The most table sets; beyond this the tables of the oldest are created anew.
 const SETS_MAX: usize = 64;
 
+/// So many kinds of tables are kept side by side: those of the cases, those that an oracle has made from them, and the
+/// same of the cases before.
+const KINDS_MAX: usize = 4;
+
 /// Where rehearsals share sessions, these are replaced by new ones after this many, so every eighth runs in one without
 /// any past. A new one each time would take a quarter of the time of a case on an embedded engine.
 const REHEARSALS_MAX: u32 = 8;
@@ -53,8 +57,8 @@ pub(super) struct Kept {
     pub own_session: Box<dyn Session>,
     watching: Option<Watching>,
     purge: Purge,
-    /// Where serial schedules run; created for the first one.
-    room: Option<Room>,
+    /// Where serial schedules run, each for tables of one kind; the least recently used first.
+    rooms: VecDeque<Room>,
     /// Least recently used first.
     sets: VecDeque<Set>,
 }
@@ -67,8 +71,8 @@ impl Kept {
         let watching = Some(Watching::begin(set.schema.as_ref(), options));
         let purge = Purge::new(set.upkeep.purge);
         let sets = VecDeque::from([set]);
-        let (kept_sessions, rehearsals, room) = (BTreeMap::new(), 0, None);
-        Ok(Self { kept_sessions, rehearsals, own_session, watching, purge, room, sets })
+        let (kept_sessions, rehearsals, rooms) = (BTreeMap::new(), 0, VecDeque::new());
+        Ok(Self { kept_sessions, rehearsals, own_session, watching, purge, rooms, sets })
     }
 
     /// The runs of serial schedules with the same tables; `None` if they have to be run step by step.
@@ -83,12 +87,21 @@ impl Kept {
         if !own_session.submit_several(&[]) {
             return Ok(None);
         }
-        let room = match &mut self.room {
-            Some(room) => room,
-            None => self.room.insert(Room::open(target, options)?),
+        let Some(first) = schedules.first() else { return Ok(None) };
+        let fitting = self.rooms.iter().position(|room| room.can_refill(&first.preparation));
+        let is_full = self.rooms.len() >= KINDS_MAX;
+        let mut room = match self.rooms.remove(fitting.unwrap_or(0)) {
+            Some(room) if fitting.is_some() || is_full => room,
+            other => {
+                self.rooms.extend(other);
+                Room::open(target, options)?
+            }
         };
         let knowledge = watching.knowledge.clone();
-        room.perform(schedules, Means { own_session, knowledge, target: target.info(), options })
+        let means = Means { own_session, knowledge, target: target.info(), options };
+        let runs = room.perform(schedules, means);
+        self.rooms.push_back(room);
+        runs
     }
 
     /// Whether some set can be made ready for the preparation.
@@ -96,8 +109,8 @@ impl Kept {
         self.sets.iter().any(|set| set.can_refill(preparation) || set.can_be_made())
     }
 
-    /// Takes the set for the next case: one that has its tables and is clean; else one whose tables are no longer
-    /// useful; else a new one.
+    /// Takes the set for the next case: one that has its tables and is clean; else one with other tables, if there are
+    /// many kinds of these; else a new one.
     pub(super) fn take_set(
         &mut self,
         target: &dyn Target,
@@ -113,7 +126,10 @@ impl Kept {
             self.purge.ask(self.own_session.as_mut(), &mut self.sets, options)?;
             found = find_clean(self);
         }
-        let found = found.or_else(|| self.sets.iter().position(|set| !set.can_refill(preparation)));
+        found = found.or_else(|| self.sets.iter().position(Set::is_blank));
+        if found.is_none() && self.kinds_of_tables() >= KINDS_MAX {
+            found = self.sets.iter().position(|set| !set.can_refill(preparation));
+        }
         if let Some(set) = found.and_then(|at| self.sets.remove(at)) {
             return Ok(set);
         }
@@ -126,6 +142,14 @@ impl Kept {
             }
             None => Ok(Set::new(target.create_schema()?)),
         }
+    }
+
+    /// How many kinds of tables there are among the sets.
+    fn kinds_of_tables(&self) -> usize {
+        let is_first = |(at, set): &(usize, &Set)| {
+            !set.is_blank() && !self.sets.iter().take(*at).any(|other| other.has_same_tables(set))
+        };
+        self.sets.iter().enumerate().filter(is_first).count()
     }
 
     /// Gives a set back after its case.

@@ -69,6 +69,11 @@ impl Room {
         Ok(Self { kept_sessions: BTreeMap::new(), own_session, set })
     }
 
+    /// Whether it has the tables of this preparation.
+    pub(super) fn can_refill(&self, preparation: &Preparation<'_>) -> bool {
+        self.set.can_refill(preparation)
+    }
+
     /// The runs of serial schedules with the same tables; `None` if they have to be run step by step.
     pub(super) fn perform(
         &mut self,

@@ -60,6 +60,17 @@ impl Set {
         self.tables.as_ref().is_some_and(is_same)
     }
 
+    /// Whether nothing is known about its tables: it has to be made anew for any case.
+    pub(super) fn is_blank(&self) -> bool {
+        self.tables.is_none()
+    }
+
+    /// Whether another set has the same tables.
+    pub(super) fn has_same_tables(&self, other: &Self) -> bool {
+        let (one, other) = (self.tables.as_ref(), other.tables.as_ref());
+        one.map(|tables| &tables.ddl) == other.map(|tables| &tables.ddl)
+    }
+
     /// Whether it can be used for any preparation.
     pub(super) fn can_be_made(&self) -> bool {
         self.is_new || !self.upkeep.clear.is_empty()
