@@ -210,7 +210,7 @@ impl Prober<'_> {
         let (info, level) = (self.target.info(), options.level);
         let claims = Claims::for_target(info);
         let found = named(case, info.product, claims, &mut runner, level);
-        found.map_err(|untold| untold.to_string())
+        found.map(|named| named.sightings).map_err(|untold| untold.to_string())
     }
 }
 

@@ -96,9 +96,17 @@ impl Examiner<'_> {
         let mut prepared = Prepared::new();
         if run.ending == Ending::Complete {
             for oracle in self.oracles {
-                let cases = oracle.prepare(&run, runner.has_elsewhere());
-                let runs = cases.iter().map(|case| unless_refused(runner.run(case, level)));
-                prepared.insert(oracle.name(), runs.collect::<Result<_, _>>()?);
+                let mut runs = Vec::new();
+                for case in oracle.prepare(&run, runner.has_elsewhere()) {
+                    // What another oracle wants, too, is run once.
+                    let known = prepared.values().flatten().flatten();
+                    let known = known.into_iter().find(|run: &&Run| run.case == case).cloned();
+                    runs.push(match known {
+                        Some(known) => Some(known),
+                        None => unless_refused(runner.run(&case, level))?,
+                    });
+                }
+                prepared.insert(oracle.name(), runs);
             }
         }
         Ok(CaseRuns { run, prepared })

@@ -34,8 +34,9 @@ fn said(target: &dyn Target, case: &Case, level: Level) -> Said {
     let mut runner = FreshTables { target, options };
     let product = target.info().product;
     let claims = Claims::for_target(target.info());
-    let sightings =
+    let named =
         named(case, product, claims, &mut runner, Some(level)).expect("every version is known");
+    let sightings = named.sightings;
     Said {
         found: sightings.iter().map(|seen| seen.anomaly).collect(),
         because: sightings.iter().flat_map(|seen| seen.because.clone()).collect(),

@@ -8,6 +8,7 @@
 
 pub mod case;
 pub mod cause;
+pub mod dependency;
 pub mod disagreement;
 pub mod error_class;
 pub mod finding;
@@ -26,6 +27,7 @@ pub mod versions_seen;
 
 pub use case::{Case, CaseError, Header, SessionIndex, Statement, Step};
 pub use cause::{Awaited, Cause, Deed, Doer, Meanwhile, Part};
+pub use dependency::Dependency;
 pub use disagreement::{Covers, Disagreement, Stance, disagreements, worst};
 pub use error_class::ErrorClass;
 pub use finding::{Confirmed, Contrast, Finding, Origin};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cause, Rows, VersionsSeen};
+use crate::{Cause, Dependency, Rows, VersionsSeen};
 
 /// The verdict of one oracle on one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +97,9 @@ pub struct Judgement {
     /// Which versions a wrong read saw, and which it should have seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Box<VersionsSeen>>,
+    /// The cycle of dependencies that the verdict is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cycle: Vec<Dependency>,
 }
 
 /// One outcome that would have been correct.
@@ -135,8 +138,8 @@ impl Signature {
 impl Judgement {
     /// A verdict that needs nothing to be compared with.
     pub fn new(oracle: &str, verdict: Verdict) -> Self {
-        let (expected, causes) = (Vec::new(), Vec::new());
-        Self { oracle: oracle.to_owned(), verdict, expected, causes, seen: None }
+        let (expected, causes, cycle) = (Vec::new(), Vec::new(), Vec::new());
+        Self { oracle: oracle.to_owned(), verdict, expected, causes, seen: None, cycle }
     }
 
     /// What was found, if this is a violation; with `strict`, documented exceptions are also violations.

@@ -28,8 +28,10 @@ pub mod versions;
 pub mod words;
 pub mod world;
 
+use std::any::Any;
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use anchorite_claims::{Claims, DocumentedWrites};
 use anchorite_model::{
@@ -92,6 +94,7 @@ pub struct Evidence<'a> {
     initial: OnceCell<Vec<(String, Rows)>>,
     serial: OnceCell<Serial>,
     serial_with_refusals: OnceCell<Option<Serial>>,
+    found: RefCell<BTreeMap<&'static str, Rc<dyn Any>>>,
 }
 
 impl<'a> Evidence<'a> {
@@ -107,7 +110,23 @@ impl<'a> Evidence<'a> {
             initial: OnceCell::new(),
             serial: OnceCell::new(),
             serial_with_refusals: OnceCell::new(),
+            found: RefCell::default(),
         }
+    }
+
+    /// What several oracles want to know, found out by the first of them, under a name.
+    pub fn found<T: 'static, E>(
+        &self,
+        name: &'static str,
+        find: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Rc<T>, E> {
+        let known = self.found.borrow().get(name).cloned();
+        if let Some(Ok(known)) = known.map(Rc::downcast) {
+            return Ok(known);
+        }
+        let found = Rc::new(find()?);
+        self.found.borrow_mut().insert(name, found.clone());
+        Ok(found)
     }
 
     /// The further runs that an oracle requested, in its order; `None` if the target refused the case.

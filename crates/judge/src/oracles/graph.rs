@@ -10,17 +10,20 @@
 //! [`crate::traced`] cannot see; a run in which an anomaly is possible, but not certain, is Undecided.
 
 use anchorite_claims::{Anomaly, Claims, Documented, Promise};
-use anchorite_model::{Case, Ending, Judgement, Run, Verdict};
+use anchorite_model::{Case, Dependency, Ending, Judgement, Run, Verdict};
 
 use super::{Needs, Oracle, Unjudged};
-use crate::evidence::{Evidence, Prepared, level_of};
+use crate::evidence::{Evidence, level_of};
 use crate::laboratory::Laboratory;
-use crate::traced::case::chained_case;
+use crate::traced::asked::{asked, prepared};
 use crate::traced::cycles::Sighting;
-use crate::traced::{Traced, Untold, traced};
+use crate::traced::{Traced, Untold};
 
 /// A version that no statement can have written.
 pub const UNWRITTEN: &str = "unwritten-version";
+
+/// The oracles that prepare the instrumented run.
+pub const TRACING: [&str; 2] = ["graph", "reorder"];
 
 /// The oracle.
 pub struct Graph;
@@ -47,8 +50,7 @@ impl Oracle for Graph {
     }
 
     fn prepare(&self, run: &Run, _: bool) -> Vec<Case> {
-        let chained = chained_case(&run.case, run.target.product);
-        chained.into_iter().map(|chained| chained.case).collect()
+        prepared(run)
     }
 
     fn judge(
@@ -61,21 +63,15 @@ impl Oracle for Graph {
             return Err("the run is not complete, because the server went away".to_owned().into());
         }
         level_of(run).ok_or_else(|| "the sessions ran at different levels".to_owned())?;
-        let case = chained_case(&run.case, run.target.product)?;
-        let Some(Some(instrumented)) = evidence.prepared(self.name()).first() else {
-            return Err("the instrumented case could not be run".to_owned().into());
+        let (instrumented, told) = asked(evidence, &TRACING, laboratory)?;
+        let (verdict, cycle) = match told.as_ref() {
+            Ok(told) => verdict(&told.by(instrumented.transactions()?), run, evidence.claims),
+            Err(Untold::Unwritten(why)) => {
+                (Verdict::broken(UNWRITTEN, vec![why.clone()]), Vec::new())
+            }
+            Err(untold) => return Err(untold.to_string().into()),
         };
-        if let Ending::TargetLost(_) = &instrumented.ending {
-            return Err("the server went away during the instrumented run".to_owned().into());
-        }
-        let instrumented = Evidence::new(instrumented, evidence.claims, Prepared::new());
-        let verdict = match traced(case, &instrumented, laboratory) {
-            Ok(traced) => verdict(&traced, run, evidence.claims),
-            Err(Untold::Reason(reason)) => return Err(reason.into()),
-            Err(Untold::Unwritten(why)) => Verdict::broken(UNWRITTEN, vec![why]),
-            Err(Untold::Failed(error)) => return Err(error.into()),
-        };
-        Ok(Judgement::new(self.name(), verdict))
+        Ok(Judgement { cycle, ..Judgement::new(self.name(), verdict) })
     }
 }
 
@@ -93,8 +89,9 @@ fn promised<'c>(
     Some(claims.about_session(&run.target, level, &words.join(" / "), anomaly, &case))
 }
 
-/// What the dependencies of a run say about its level.
-fn verdict(traced: &Traced<'_>, run: &Run, claims: &Claims) -> Verdict {
+/// What the dependencies of a run say about its level, and the cycle that proves it.
+fn verdict(traced: &Traced<'_>, run: &Run, claims: &Claims) -> (Verdict, Vec<Dependency>) {
+    let undecided = |reason: String| (Verdict::Undecided { reason }, Vec::new());
     let found = traced.sightings(run.target.product.dialect());
     let promise = |anomaly: Anomaly, by_write: bool| {
         promised(run, claims, anomaly, by_write).map_or(Promise::Unspecified, |said| said.promise)
@@ -103,24 +100,24 @@ fn verdict(traced: &Traced<'_>, run: &Run, claims: &Claims) -> Verdict {
         found.iter().find(move |seen| promise(seen.anomaly, seen.by_write) == wanted)
     };
     if let Some(broken) = is(Promise::Prevented) {
-        return Verdict::broken(broken.anomaly.name(), told(broken));
+        return (Verdict::broken(broken.anomaly.name(), told(broken)), broken.cycle.clone());
     }
     if let Some(open) = is(Promise::Unspecified) {
-        let reason = format!("nothing is claimed about {} at this level", open.anomaly);
-        return Verdict::Undecided { reason };
+        return undecided(format!("nothing is claimed about {} at this level", open.anomaly));
     }
-    let possible = traced.possible();
-    if possible.iter().any(|(anomaly, by_write)| promise(*anomaly, *by_write) == Promise::Prevented)
-    {
+    let is_forbidden =
+        |(anomaly, by_write): &(Anomaly, bool)| promise(*anomaly, *by_write) == Promise::Prevented;
+    if traced.possible().iter().any(is_forbidden) {
         let reason = "what a statement read is not known exactly, and it could be forbidden";
-        return Verdict::Undecided { reason: reason.to_owned() };
+        return undecided(reason.to_owned());
     }
-    let Some(allowed) = is(Promise::Possible) else { return Verdict::Pass };
+    let Some(allowed) = is(Promise::Possible) else { return (Verdict::Pass, Vec::new()) };
     let said = promised(run, claims, allowed.anomaly, allowed.by_write);
     let page = said.and_then(|said| said.claim).map(|claim| claim.url.clone());
     let mut because = told(allowed);
     because.extend(page.map(|url| format!("documented: {url}")));
-    Verdict::Allowed { exception: format!("possible-{}", allowed.anomaly), because }
+    let exception = format!("possible-{}", allowed.anomaly);
+    (Verdict::Allowed { exception, because }, allowed.cycle.clone())
 }
 
 /// The proof in sentences, and whether the case shows it as it is.

@@ -11,6 +11,7 @@ use anchorite_check::graph::{Csr, EdgeList, Kind, RW, components};
 use anchorite_check::lattice;
 use anchorite_check::witness::kind_of;
 use anchorite_claims::Anomaly;
+use anchorite_model::Dependency;
 use anchorite_model::sql::{Dialect, literal};
 
 use super::Traced;
@@ -28,6 +29,8 @@ pub struct Sighting {
     pub by_write: bool,
     /// The steps of the cycle; none for a read of what does not count.
     pub steps: Vec<Edge>,
+    /// The same as data.
+    pub cycle: Vec<Dependency>,
     /// A sentence for each.
     pub because: Vec<String>,
 }
@@ -138,21 +141,23 @@ impl Traced<'_> {
                     shape: anomaly.name(),
                     by_write: self.looks[dirty.look].by_write,
                     steps: Vec::new(),
+                    cycle: Vec::new(),
                     because: vec![self.dirty_told(dirty, dialect)],
                 });
             }
         }
-        let cycles = sightings(&self.dependencies, false, self.transactions.len());
+        let cycles = sightings(self.dependencies, false, self.transactions.len());
         found.extend(cycles.into_iter().map(|(anomaly, shape, by_write, steps)| {
             let because = steps.iter().map(|edge| self.told(edge, dialect)).collect();
-            Sighting { anomaly, shape, by_write, steps, because }
+            let cycle = steps.iter().map(|edge| self.dependency(edge)).collect();
+            Sighting { anomaly, shape, by_write, steps, cycle, because }
         }));
         found
     }
 
     /// The anomalies that would be there if every possible dependency were one.
     pub fn possible(&self) -> Vec<(Anomaly, bool)> {
-        let all = sightings(&self.dependencies, true, self.transactions.len());
+        let all = sightings(self.dependencies, true, self.transactions.len());
         all.into_iter().map(|(anomaly, _, by_write, _)| (anomaly, by_write)).collect()
     }
 
@@ -192,6 +197,24 @@ impl Traced<'_> {
             self.version_told(dirty.seen, dialect),
             self.case.of(version.n)
         )
+    }
+
+    /// A dependency as data: by the numbers of the original statements.
+    fn dependency(&self, edge: &Edge) -> Dependency {
+        let wrote = self.versions.all[edge.wrote].n;
+        let other = match edge.look {
+            Some(look) => self.looks[look].n,
+            None => edge.seen.map_or(wrote, |seen| self.versions.all[seen].n),
+        };
+        let is_later = matches!(edge.kind, Kind::Wr | Kind::WrPredicate);
+        let (from, to) = if is_later { (wrote, other) } else { (other, wrote) };
+        Dependency {
+            from: self.name(edge.from).to_owned(),
+            to: self.name(edge.to).to_owned(),
+            kind: edge.kind_name().to_owned(),
+            from_step: self.case.of(from),
+            to_step: self.case.of(to),
+        }
     }
 
     /// A dependency in a sentence.

@@ -39,6 +39,22 @@ pub struct Edge {
     pub is_blind: bool,
 }
 
+impl Edge {
+    /// What kind of dependency it is, in a word.
+    pub const fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Ww => "ww",
+            Kind::Wr => "wr",
+            Kind::Rw => "rw",
+            Kind::WwPredicate => "ww-predicate",
+            Kind::WrPredicate => "wr-predicate",
+            Kind::RwPredicate => "rw-predicate",
+            Kind::Session => "session",
+            Kind::RealTime => "real-time",
+        }
+    }
+}
+
 /// A read of what does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirty {

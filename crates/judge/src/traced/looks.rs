@@ -10,6 +10,7 @@ use anchorite_model::{Run, StatementKind};
 use anchorite_sql::chained::{BETWEEN_CHAINS, Chained, Effect};
 
 use super::Untold;
+use super::between::Between;
 use super::case::{ChainedCase, ChainedStep, Part};
 use super::rows::{VersionId, Versions, copied_from, listed};
 use crate::evidence::transactions::{Performed, Transaction};
@@ -63,13 +64,19 @@ pub fn looks(
     }
     found.sort_by_key(|look: &Look| (look.reader, look.n));
     for at in 0..found.len() {
-        found[at].like = like(run, case, &found, at);
+        found[at].like = like(run, case, versions, &found, at);
     }
     Ok(found)
 }
 
 /// The look at all rows of the same table immediately before, if nothing came between.
-fn like(run: &Run, case: &ChainedCase, looks: &[Look], at: usize) -> Option<usize> {
+fn like(
+    run: &Run,
+    case: &ChainedCase,
+    versions: &Versions,
+    looks: &[Look],
+    at: usize,
+) -> Option<usize> {
     let look = &looks[at];
     let of = case.of(look.n);
     let is_set =
@@ -78,9 +85,8 @@ fn like(run: &Run, case: &ChainedCase, looks: &[Look], at: usize) -> Option<usiz
         return None;
     }
     let place = looks.iter().position(|one| one.table == look.table && is_set(one.n))?;
-    let mut others = run.events.iter().filter(|event| case.of(event.n) != of);
-    let is_between = |at: usize| at > looks[place].end && at < look.end;
-    let is_torn = others.any(|event| event.answered.is_some_and(is_between));
+    let table = &versions.tables[look.table];
+    let is_torn = Between { run, case }.is_disturbed(of, table, looks[place].end, look.end);
     (!is_torn).then_some(place)
 }
 

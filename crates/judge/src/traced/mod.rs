@@ -6,10 +6,11 @@
 //! the mechanism of the level is assumed.
 //!
 //! * [`case`](mod@case): the case with chains. [`rows`]: the versions; [`removed`]: rows that were removed.
-//! * [`looks`]: what each statement saw of them.
+//! * [`looks`]: what each statement saw of them. `between`: whether something came between two statements.
 //! * [`matching`]: whether a version matches a condition, decided on its values alone.
 //! * [`edges`]: the dependencies that follow; [`cycles`]: the anomalies that they form.
-//! * [`named`](mod@named): what happens in a case, by name.
+//! * [`named`](mod@named): what happens in a case, by name. [`asked`]: the instrumented run of a case for oracles.
+//! * [`recorded`]: what the run tells as a history that `anchorite check` reads.
 //! * [`statements`]: the same between single statements, and the orders that fit.
 //!
 //! Source: Adya 1999; chapter 5 of the thesis on exact dependency graphs (unborn and dead versions, and "changes the
@@ -17,6 +18,8 @@
 //! one reads, and which rows a join or a LIMIT left out, does not show; dependencies through these are only possible
 //! ones.
 
+pub mod asked;
+mod between;
 pub mod case;
 pub mod cycles;
 pub mod edges;
@@ -24,6 +27,7 @@ pub mod known;
 pub mod looks;
 pub mod matching;
 pub mod named;
+pub mod recorded;
 pub mod removed;
 pub mod rows;
 #[cfg(test)]
@@ -32,8 +36,8 @@ pub mod statements;
 
 use anchorite_model::{Run, RunError};
 
-use crate::evidence::Evidence;
 use crate::evidence::transactions::Transaction;
+use crate::evidence::{Evidence, Unjudged};
 use crate::laboratory::Laboratory;
 use case::ChainedCase;
 use edges::Dependencies;
@@ -43,11 +47,10 @@ use matching::Matches;
 use rows::Versions;
 
 /// What an instrumented run tells.
-pub struct Traced<'r> {
+#[derive(Debug)]
+pub struct Told {
     /// Its statements.
     pub case: ChainedCase,
-    /// Its transactions.
-    pub transactions: &'r [Transaction<'r>],
     /// Every version of every row.
     pub versions: Versions,
     /// What the statements of committed transactions saw.
@@ -56,6 +59,31 @@ pub struct Traced<'r> {
     pub matches: Matches,
     /// What depends on what.
     pub dependencies: Dependencies,
+}
+
+/// The same, with the transactions of the run.
+#[derive(Clone, Copy)]
+pub struct Traced<'t> {
+    /// Its statements.
+    pub case: &'t ChainedCase,
+    /// Its transactions.
+    pub transactions: &'t [Transaction<'t>],
+    /// Every version of every row.
+    pub versions: &'t Versions,
+    /// What the statements of committed transactions saw.
+    pub looks: &'t [Look],
+    /// Which versions match the conditions of the looks.
+    pub matches: &'t Matches,
+    /// What depends on what.
+    pub dependencies: &'t Dependencies,
+}
+
+impl Told {
+    /// With the transactions of the run that told it.
+    pub fn by<'t>(&'t self, transactions: &'t [Transaction<'t>]) -> Traced<'t> {
+        let Self { case, versions, looks, matches, dependencies } = self;
+        Traced { case, transactions, versions, looks, matches, dependencies }
+    }
 }
 
 /// Why a run tells nothing.
@@ -87,6 +115,15 @@ impl From<RunError> for Untold {
     }
 }
 
+impl From<Untold> for Unjudged {
+    fn from(untold: Untold) -> Self {
+        match untold {
+            Untold::Reason(why) | Untold::Unwritten(why) => Self::Undecided(why),
+            Untold::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
 impl std::fmt::Display for Untold {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -97,11 +134,11 @@ impl std::fmt::Display for Untold {
 }
 
 /// Reads the run of a chained case; `evidence` is about that run.
-pub fn traced<'t>(
+pub fn told(
     case: ChainedCase,
-    evidence: &'t Evidence<'_>,
+    evidence: &Evidence<'_>,
     laboratory: &mut Laboratory<'_>,
-) -> Result<Traced<'t>, Untold> {
+) -> Result<Told, Untold> {
     let run: &Run = evidence.run;
     let transactions = evidence.transactions()?;
     let initial = evidence.initial(laboratory)?;
@@ -115,5 +152,5 @@ pub fn traced<'t>(
     let matches = matching::matches(known, &looks, &versions, &mut evaluator, laboratory)?;
     let committed: Vec<bool> = transactions.iter().map(|one| one.committed).collect();
     let dependencies = edges::dependencies(&versions, &looks, &matches, &committed);
-    Ok(Traced { case, transactions, versions, looks, matches, dependencies })
+    Ok(Told { case, versions, looks, matches, dependencies })
 }

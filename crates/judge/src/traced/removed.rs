@@ -8,6 +8,7 @@ use anchorite_model::{Run, Value};
 use anchorite_sql::chained::Effect;
 
 use super::Untold;
+use super::between::Between;
 use super::case::{ChainedCase, Part};
 use super::known::Known;
 use super::rows::{Removed, Versions, Writers, read_before, writers};
@@ -29,7 +30,7 @@ pub fn removed(
         if performed.reply.is_err() {
             continue;
         }
-        let found = read_before(run, &writers, performed)?;
+        let found = read_before(run, case, &writers, performed)?;
         if found.is_empty() {
             continue;
         }
@@ -67,12 +68,11 @@ pub fn around(run: &Run, case: &ChainedCase, writers: &Writers<'_>, n: usize) ->
         let step = case.step(other).filter(|step| step.part == Part::Set);
         let Some(Effect::Reads(names)) = step.map(|step| &step.chained.effect) else { continue };
         let (_, read) = *writers.get(&other)?;
-        let is_between = |at: usize| at > read.end && at < performed.end;
-        let mut others = run.events.iter().filter(|event| case.of(event.n) != of);
-        if others.any(|event| event.answered.is_some_and(is_between)) {
+        let name = names.first()?;
+        if (Between { run, case }).is_disturbed(of, name, read.end, performed.end) {
             return None;
         }
-        let table = named(run, names.first()?)?;
+        let table = named(run, name)?;
         let width = run.final_state[table].1.columns.len();
         let rows = read.reply.ok()?.results.iter().flat_map(|result| &result.rows);
         contents.insert(table, rows.map(|row| row[row.len() - width..].to_vec()).collect());

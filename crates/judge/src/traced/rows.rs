@@ -10,6 +10,7 @@ use anchorite_model::{Rows, Run, Value};
 use anchorite_sql::chained::{BETWEEN_CHAINS, Effect};
 
 use super::Untold;
+use super::between::Between;
 use super::case::{ChainedCase, Part};
 use crate::evidence::transactions::{Performed, Transaction};
 
@@ -64,6 +65,7 @@ pub struct Versions {
     /// Whether rows may disappear without a statement about them: foreign keys that pass on deletions.
     pub passes_on: bool,
     by_chain: HashMap<(usize, String), VersionId>,
+    chains: HashMap<VersionId, String>,
     by_statement: HashMap<usize, Vec<VersionId>>,
 }
 
@@ -121,6 +123,11 @@ impl Versions {
     /// The version that a row with this chain is.
     pub fn with_chain(&self, table: usize, chain: &str) -> Option<VersionId> {
         self.by_chain.get(&(table, chain.to_owned())).copied()
+    }
+
+    /// The chain of a version; of one in which the row is gone there is none.
+    pub fn chain_of(&self, id: VersionId) -> &str {
+        self.chains.get(&id).map_or("", String::as_str)
     }
 
     /// The number of a table.
@@ -259,6 +266,7 @@ impl Entering<'_, '_> {
         }
         self.versions.all.push(version);
         let id = self.versions.all.len() - 1;
+        self.versions.chains.insert(id, chain.clone());
         self.versions.by_chain.insert((table, chain), id);
         Ok(id)
     }
@@ -345,7 +353,7 @@ impl Entering<'_, '_> {
                 (table, removed.get(&performed.n).cloned().unwrap_or_default())
             }
             Effect::Deletes(name) if step.chained.before.is_some() => {
-                let rows = read_before(run, &self.writers, performed)?;
+                let rows = read_before(run, self.case, &self.writers, performed)?;
                 if answer.affected.is_some_and(|count| count != rows.len() as u64) {
                     return Err(
                         "a DELETE removed other rows than were read immediately before".into()
@@ -381,17 +389,19 @@ impl Entering<'_, '_> {
 /// The rows that were read immediately before a statement, each once, if nothing came between.
 pub fn read_before(
     run: &Run,
+    case: &ChainedCase,
     writers: &Writers<'_>,
     performed: &Performed<'_>,
 ) -> Result<Vec<Vec<Value>>, Untold> {
     const UNREAD: &str = "the rows that a statement may remove were not read before it";
     let (_, query) = *writers.get(&(performed.n - 1)).ok_or(UNREAD)?;
     let Ok(answer) = query.reply else { return Err(UNREAD.into()) };
-    let came_between = run.events.iter().any(|event| {
-        event.n != performed.n
-            && event.answered.is_some_and(|at| at > query.end && at < performed.end)
-    });
-    if came_between {
+    let of = case.of(performed.n);
+    let effect = case.step(performed.n).map(|step| &step.chained.effect);
+    let (Some(Effect::Deletes(table)) | Some(Effect::Inserts { table, .. })) = effect else {
+        return Err(UNREAD.into());
+    };
+    if (Between { run, case }).is_disturbed(of, table, query.end, performed.end) {
         let reason = "another statement came between one that removes rows and the query before it";
         return Err(reason.into());
     }

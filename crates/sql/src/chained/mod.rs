@@ -29,6 +29,7 @@ use sqlparser::ast::{
 
 use crate::parse::parse;
 use crate::syntax::last_name;
+use crate::tokens::significant;
 use crate::walk::Node;
 
 /// The name of the column.
@@ -111,7 +112,10 @@ pub fn chained(sql: &str, label: &str, style: &Style) -> Result<Chained, Unchain
         StatementKind::Ddl if setup::is_index(sql, style.dialect) => Chained::plain(sql),
         StatementKind::Ddl => return Err("there is DDL in the schedule"),
         StatementKind::Select { .. } => query::with_chains(sql, &writer)?,
-        kind if kind.writes() => write::with_chains(sql, &writer)?,
+        kind if kind.writes() => match ignoring(sql, style.dialect)? {
+            Some(plain) => write::with_chains(&plain, &writer)?.ignoring(),
+            None => write::with_chains(sql, &writer)?,
+        },
         StatementKind::Other | StatementKind::SetCommand => {
             return Err("a statement is of a kind that is not followed");
         }
@@ -120,7 +124,40 @@ pub fn chained(sql: &str, label: &str, style: &Style) -> Result<Chained, Unchain
     Ok(made.about_tables(style))
 }
 
+/// The UPDATE without IGNORE, which the parser takes for a table; `None` if there is none.
+fn ignoring(sql: &str, dialect: Dialect) -> Result<Option<String>, Unchained> {
+    let tokens = significant(sql, dialect);
+    let [first, second, third, ..] = tokens.as_slice() else { return Ok(None) };
+    if dialect != Dialect::Mysql || !first.is_word("UPDATE") {
+        return Ok(None);
+    }
+    if second.is_word("LOW_PRIORITY") {
+        return Err(UNKNOWN);
+    }
+    let plain = || format!("{} {}", first.text, &sql[third.start..]);
+    Ok(second.is_word("IGNORE").then(plain))
+}
+
 impl Chained {
+    /// An UPDATE that leaves out rows of which it would make duplicates: which ones it has seen does not show.
+    fn ignoring(mut self) -> Self {
+        if let Effect::Updates(table) = &self.effect {
+            self.unseen.insert(table.clone());
+        }
+        let sql = self.sql.replacen("UPDATE", "UPDATE IGNORE", 1);
+        Self { sql, decides_by_row: None, ..self }
+    }
+
+    /// Whether it changes this table.
+    pub fn writes(&self, name: &str) -> bool {
+        match &self.effect {
+            Effect::Inserts { table, .. } | Effect::Updates(table) | Effect::Deletes(table) => {
+                table == name
+            }
+            Effect::None | Effect::Reads(_) | Effect::Lists(_) => false,
+        }
+    }
+
     fn plain(sql: &str) -> Self {
         Self {
             before: None,
