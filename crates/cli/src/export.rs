@@ -8,10 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anchorite_claims::Claims;
+use anchorite_drivers::Target;
+use anchorite_judge::traced::Untold;
+use anchorite_judge::traced::named::named;
 use anchorite_model::{Case, Finding, Level, Run};
+use anchorite_report::cycle::dot;
 use anchorite_report::export::{Form, Script as Export, export};
 use anchorite_report::finding;
-use anchorite_stage::{RunOptions, run_case};
+use anchorite_stage::{FreshTables, RunOptions, run_case};
 use clap::Args;
 
 use crate::exit::{BadInput, Exit};
@@ -31,6 +36,7 @@ Forms:
   spec      a spec for PostgreSQL's isolationtester
   comments  a .case file (`/* t1 */ …`) with remarks about what blocked
   svg       a picture of what happened, with a lane per session; for a .case or .spec file it needs --on
+  dot       the cycle of dependencies in which an anomaly shows, for Graphviz; for a .case or .spec file it needs --on
 
 A finding knows what blocked. A .case or .spec file is first run on the target of --on; without --on the script is
 written in submission order, and mtr sends every statement without waiting for its answer.
@@ -42,7 +48,7 @@ Examples:
 pub struct ExportArgs {
     /// A .case file, a PostgreSQL isolation .spec file, a finding.json, or the folder of a finding
     file: PathBuf,
-    /// The form: sql, mtr, spec, comments or svg
+    /// The form: sql, mtr, spec, comments, svg or dot
     #[arg(long = "to", value_name = "FORM")]
     to: Form,
     /// Run it on this target first, so that the script follows what really blocks
@@ -61,6 +67,10 @@ pub struct ExportArgs {
 /// Prints the script.
 pub fn run(arguments: &ExportArgs) -> anyhow::Result<ExitCode> {
     let subject = subject(arguments)?;
+    if let (Form::Dot, Some(on)) = (arguments.to, &arguments.on) {
+        output::print(&cycle_on(on, arguments, &subject)?);
+        return Ok(Exit::Fine.into());
+    }
     let run = match &arguments.on {
         Some(on) => Some(observe(on, arguments, &subject)?),
         None => None,
@@ -74,6 +84,42 @@ pub fn run(arguments: &ExportArgs) -> anyhow::Result<ExitCode> {
     let script = script.map_err(|error| BadInput(format!("{file}: {error}")))?;
     output::print(&script);
     Ok(Exit::Fine.into())
+}
+
+/// The level to run at.
+fn level_on(
+    target: &dyn Target,
+    arguments: &ExportArgs,
+    subject: &Subject,
+) -> anyhow::Result<Option<Level>> {
+    let level = arguments.level.or_else(|| subject.level().map(LevelChoice::One));
+    let choices: Vec<LevelChoice> = level.into_iter().collect();
+    let levels = chosen(&choices, target)?;
+    let [level] = levels[..] else {
+        return Err(BadInput("--level: expected one level for a script".to_owned()).into());
+    };
+    Ok(level)
+}
+
+/// The first cycle of dependencies in a run on instrumented tables.
+fn cycle_on(on: &str, arguments: &ExportArgs, subject: &Subject) -> anyhow::Result<String> {
+    let interrupt = Interrupt::listen()?;
+    let server = OpenTarget::open(on, &arguments.login.read(&interrupt)?)?;
+    let target = server.target.as_ref();
+    let level = level_on(target, arguments, subject)?;
+    let flag = Arc::clone(&interrupt.flag);
+    let options = RunOptions { level, interrupt: flag, ..RunOptions::default() };
+    let mut runner = FreshTables { target, options };
+    let (case, claims) = (subject.case(), Claims::for_target(target.info()));
+    let product = target.info().product;
+    let found = interrupt.attend(|| match named(case, product, claims, &mut runner, level) {
+        Ok(found) => Ok(found),
+        Err(Untold::Failed(error)) => Err(anyhow::Error::from(error)),
+        Err(untold) => Err(BadInput(format!("{}: {untold}", case.name)).into()),
+    })?;
+    let cycle = found.sightings.iter().find(|seen| !seen.cycle.is_empty());
+    let cycle = cycle.ok_or_else(|| BadInput(format!("{}: there is no cycle", case.name)))?;
+    Ok(dot(&cycle.cycle, case))
 }
 
 /// The contents of the file.
@@ -126,12 +172,7 @@ fn one_of(path: &Path, mut cases: Vec<Case>, asked: Option<usize>) -> Result<Cas
 fn observe(on: &str, arguments: &ExportArgs, subject: &Subject) -> anyhow::Result<Run> {
     let interrupt = Interrupt::listen()?;
     let open = OpenTarget::open(on, &arguments.login.read(&interrupt)?)?;
-    let level = arguments.level.or_else(|| subject.level().map(LevelChoice::One));
-    let choices: Vec<LevelChoice> = level.into_iter().collect();
-    let levels = chosen(&choices, open.target.as_ref())?;
-    let [level] = levels[..] else {
-        return Err(BadInput("--level: expected one level for a script".to_owned()).into());
-    };
+    let level = level_on(open.target.as_ref(), arguments, subject)?;
     let flag = Arc::clone(&interrupt.flag);
     let options = RunOptions { level, interrupt: flag, ..RunOptions::default() };
     let run =

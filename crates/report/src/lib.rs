@@ -15,6 +15,7 @@ mod brief;
 pub mod bugs;
 pub mod claims;
 mod columns;
+pub mod cycle;
 mod entries;
 mod escape;
 pub mod export;

@@ -5,11 +5,12 @@
 //! those of the text form, so the words are the same. It has its own light background, because a tracker may show it on
 //! any. Assumption: a monospaced font whose characters take [`CHARACTER`] units; lines are wrapped by columns.
 
-use anchorite_model::Run;
+use anchorite_model::{Dependency, Run};
 use maud::{Markup, PreEscaped, html as markup};
 
 use crate::blame::Blame;
 use crate::columns::Draw;
+use crate::cycle;
 use crate::entries::{Entry, EntryKind, describe};
 use crate::escape::visible;
 use crate::page::{Page, TextOptions};
@@ -71,8 +72,13 @@ struct Bar {
     label: Option<String>,
 }
 
-/// The picture of a run, with a title and a line below it.
-pub(crate) fn svg(run: &Run, title: &str, below: &str, blame: Option<&Blame>) -> String {
+/// The picture of a run, with a title and a line below it, and the cycle that it shows.
+pub(crate) fn svg(
+    run: &Run,
+    (title, below): (&str, &str),
+    blame: Option<&Blame>,
+    cycle: &[Dependency],
+) -> String {
     let names: Vec<String> = session_names(run).iter().map(|name| visible(name)).collect();
     let entries = describe(run, blame);
     let options = TextOptions { width: 400, style: Style::Plain, glyphs: Glyphs::Unicode };
@@ -83,6 +89,7 @@ pub(crate) fn svg(run: &Run, title: &str, below: &str, blame: Option<&Blame>) ->
     let bars = bars(&drawn);
     let bottom = drawn.last().map_or(3.0 * HEAD, |last| last.place.y + last.place.height);
     let across = lanes.last().map_or(0.0, |last| last.x + last.width) + MARGIN;
+    let arrows = arrows(cycle, &entries, &drawn);
     let title = cut(&visible(title), TITLE_COLUMNS, "…");
     let below = cut(&visible(below), TITLE_COLUMNS, "…");
     let heading = width(&title).max(width(&below)) as f64 * CHARACTER * 1.1 + 2.0 * MARGIN;
@@ -98,6 +105,7 @@ pub(crate) fn svg(run: &Run, title: &str, below: &str, blame: Option<&Blame>) ->
             @for (i, (lane, name)) in lanes.iter().zip(&names).enumerate() { (head(i, lane, name, bottom)) }
             @for (i, bar) in bars.iter().enumerate() { (bar_drawn(i, bar)) }
             @for one in &drawn { (box_drawn(one, sheet.label)) }
+            (arrows)
         }
     };
     picture.into_string() + "\n"
@@ -162,6 +170,31 @@ fn bars(drawn: &[Drawn<'_, '_>]) -> Vec<Bar> {
         (place.height > 0.0).then(|| Bar { place, colour: blocking_session(event), label })
     };
     drawn.iter().enumerate().filter_map(bar).collect()
+}
+
+/// An arrow for each step of a cycle, between the sides of the boxes that face each other.
+fn arrows(cycle: &[Dependency], entries: &[Entry<'_>], drawn: &[Drawn<'_, '_>]) -> Markup {
+    let side = |one: Area, other: Area| if one.x < other.x { one.x + one.width } else { one.x };
+    let middle = |one: Area| one.y + one.height / 2.0;
+    markup! {
+        @for (number, step) in cycle.iter().enumerate() {
+            @if let Some((from, to)) = cycle::ends(entries, step) {
+                @let (from, to) = (drawn[from].place, drawn[to].place);
+                @let (x1, y1, x2, y2) = (side(from, to), middle(from), side(to, from), middle(to));
+                @let part = cycle::label_at(number);
+                g.edge {
+                    title { (visible(&cycle::told(step))) }
+                    marker id=(format!("e{number}")) viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7"
+                        markerHeight="7" orient="auto" { path d="M0 0 L10 5 L0 10 z" {} }
+                    line x1=(tenth(x1)) y1=(tenth(y1)) x2=(tenth(x2)) y2=(tenth(y2))
+                        marker-end=(format!("url(#e{number})")) {}
+                    text x=(tenth(x1 + (x2 - x1) * part)) y=(tenth(y1 + (y2 - y1) * part)) text-anchor="middle" {
+                        (visible(&step.kind))
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn lane_class(session: usize) -> String {

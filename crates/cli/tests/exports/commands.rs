@@ -128,7 +128,7 @@ fn bad_exports_are_told() {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(words), "{stderr}");
     };
-    said(&["export", &file, "--to", "cobol"], "expected sql, mtr, spec, comments or svg");
+    said(&["export", &file, "--to", "cobol"], "expected sql, mtr, spec, comments, svg or dot");
     said(&["export", &file, "--to", "sql", "--permutation", "2"], "between 1 and 1");
     said(&["export", "none.json", "--to", "sql"], "none.json");
     let folder = tempfile::tempdir().expect("a temporary folder");

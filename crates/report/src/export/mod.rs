@@ -3,7 +3,7 @@
 //! Idea: the same schedule in four forms: SQL for as many terminals as there are sessions ([`Form::Sql`]), an mtr test
 //! for MariaDB and MySQL, a spec for PostgreSQL's isolationtester, and our own `.case` text with remarks, which is how
 //! TiDB's developers write theirs. All follow one plan (`moves`): who sends what, who waits for whom, who resumes when.
-//! A fifth form is a picture of what happened.
+//! A fifth form is a picture of what happened, a sixth the cycle of dependencies that was found in it.
 //!
 //! Source: DBMS developers first rewrote the reports that they acted on into these forms. Assumption: with a run, the
 //! order is the observed one, so no session is sent a statement while it waits. Without a run it is not known what
@@ -38,11 +38,14 @@ pub enum Form {
     Comments,
     /// A picture of what happened.
     Svg,
+    /// The cycle of dependencies that was found, for Graphviz.
+    Dot,
 }
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 5] = [Self::Sql, Self::Mtr, Self::Spec, Self::Comments, Self::Svg];
+    pub const ALL: [Self; 6] =
+        [Self::Sql, Self::Mtr, Self::Spec, Self::Comments, Self::Svg, Self::Dot];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -52,6 +55,7 @@ impl Form {
             Self::Spec => "spec",
             Self::Comments => "comments",
             Self::Svg => "svg",
+            Self::Dot => "dot",
         }
     }
 
@@ -73,7 +77,7 @@ impl FromStr for Form {
         let found = Self::ALL.into_iter().find(|form| form.name() == text);
         found.ok_or_else(|| {
             let hint = did_you_mean(text, Self::ALL.into_iter().map(Self::name));
-            format!("unknown form '{text}': expected sql, mtr, spec, comments or svg{hint}")
+            format!("unknown form '{text}': expected sql, mtr, spec, comments, svg or dot{hint}")
         })
     }
 }
@@ -140,12 +144,16 @@ pub fn export(form: Form, script: &Script<'_>) -> Result<String, ExportError> {
         Form::Svg => match script.run {
             Some(run) => {
                 let below = format!("{}, {}", run.target, level_label(run));
-                Ok(svg(run, &title_of(run), &below, None))
+                Ok(svg(run, (&title_of(run), &below), None, &[]))
             }
             None => {
                 let reason = "a picture shows what happened, so it has to be run first (--on)";
                 Err(ExportError { form, reason: reason.to_owned() })
             }
         },
+        Form::Dot => {
+            let reason = "no cycle of dependencies was found (the graph oracle looks for one)";
+            Err(ExportError { form, reason: reason.to_owned() })
+        }
     }
 }

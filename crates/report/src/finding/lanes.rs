@@ -8,10 +8,11 @@
 //! session. Assumption: while a statement waits, its session does nothing but queue. Blind spot: rows are entries, not
 //! milliseconds; tooltips show how long something took.
 
-use anchorite_model::{Event, Outcome, Rows, Run};
+use anchorite_model::{Dependency, Event, Outcome, Rows, Run};
 use maud::{Markup, html as markup};
 
 use crate::blame::Blame;
+use crate::cycle::arrows;
 use crate::entries::{Entry, EntryKind, Item, Tone, describe};
 use crate::escape::{visible, visible_lines};
 use crate::result::{counted, session_names};
@@ -21,8 +22,8 @@ use crate::timeline::{COLOURS, blocking_session, wait_end, waits};
 /// The grid's first row of events; above it are the names.
 const FIRST_ROW: usize = 2;
 
-/// The timeline of a run.
-pub(super) fn lanes(run: &Run, blame: Option<&Blame>) -> Markup {
+/// The timeline of a run, with the cycle that it shows.
+pub(super) fn lanes(run: &Run, blame: Option<&Blame>, cycle: &[Dependency]) -> Markup {
     let names = session_names(run);
     let entries = describe(run, blame);
     let bottom = entries.len() + FIRST_ROW;
@@ -39,6 +40,7 @@ pub(super) fn lanes(run: &Run, blame: Option<&Blame>) -> Markup {
                     (wait_told(&entries, i))
                     (scene_told(&entries, i, entry, &names))
                 }
+                (arrows(cycle, &entries, FIRST_ROW))
             }
         }
     }

@@ -17,6 +17,7 @@ use super::words::{
     script_title, seen_by, verdict,
 };
 use crate::blame::Blame;
+use crate::cycle;
 use crate::escape::visible;
 use crate::export::Form;
 use crate::markup::{code, fenced, link, plain, row};
@@ -54,6 +55,7 @@ pub fn markdown(finding: &Finding, version: &str) -> String {
         out += "\n## What happened\n\n";
         out += &fenced("text", &drawn(run, blamed(finding).as_ref()));
     }
+    out += &cycle::markdown(cycle::cycle_of(finding));
     run.notes.iter().for_each(|note| out += &format!("\n{}\n", plain(note)));
     if let Some(seen) = versions_seen(finding) {
         out += &table(seen);

@@ -32,13 +32,18 @@ pub(crate) use words::{
 };
 pub(crate) use words::{rate, replay, seen_by};
 
+use crate::cycle::{cycle_of, dot};
 use crate::export::{ExportError, Form, Script, export};
 use crate::svg::svg;
 
 /// The finding as a script in a form.
 pub fn script(finding: &Finding, form: Form) -> Result<String, ExportError> {
-    if form == Form::Svg {
-        return Ok(picture(finding));
+    match form {
+        Form::Svg => return Ok(picture(finding)),
+        Form::Dot if !cycle_of(finding).is_empty() => {
+            return Ok(dot(cycle_of(finding), &finding.run.case));
+        }
+        _ => {}
     }
     let remarks = remarks(finding);
     export(form, &Script { case: &finding.run.case, run: Some(&finding.run), remarks: &remarks })
@@ -48,7 +53,7 @@ pub fn script(finding: &Finding, form: Form) -> Result<String, ExportError> {
 pub fn picture(finding: &Finding) -> String {
     let (title, below) = (title(finding), anomaly_told(&finding.signature));
     let below = if title.ends_with(&below) { "" } else { &below };
-    svg(&finding.run, &title, below, blamed(finding).as_ref())
+    svg(&finding.run, (&title, below), blamed(finding).as_ref(), cycle_of(finding))
 }
 
 /// The files that accompany a finding: `(name, text)`. `version` is Anchorite's own.
@@ -79,6 +84,7 @@ fn script_file(form: Form) -> String {
         Form::Spec => "spec",
         Form::Comments => "case",
         Form::Svg => "svg",
+        Form::Dot => "dot",
     };
     format!("reproduce.{ending}")
 }

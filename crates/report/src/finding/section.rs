@@ -17,6 +17,7 @@ use super::words::{
     address_in, anomaly, because, blamed, hunt_again, issue_address, origin, others, rate, replay,
     script_title, seen_by, verdict,
 };
+use crate::cycle::cycle_of;
 use crate::escape::{visible, visible_line};
 use crate::opinion::disagreement_told;
 use crate::result::{blocking_label, level_groups};
@@ -30,7 +31,7 @@ pub(super) fn section(finding: &Finding, beside: bool) -> Markup {
     let run = &finding.run;
     markup! {
         (in_short(finding))
-        @if !run.events.is_empty() { (lanes(run, blamed(finding).as_ref())) }
+        @if !run.events.is_empty() { (lanes(run, blamed(finding).as_ref(), cycle_of(finding))) }
         @for note in &run.notes { p.aside { (visible(note)) } }
         @if let Some(seen) = versions_seen(finding) { (picture(seen)) }
         (before(finding))

@@ -203,6 +203,7 @@ pub(crate) fn script_title(form: Form) -> String {
         Form::Spec => format!("isolationtester spec ({})", users_of(form)),
         Form::Comments => "Script for `anchorite run`".to_owned(),
         Form::Svg => "Picture".to_owned(),
+        Form::Dot => "Graph of the dependencies".to_owned(),
     }
 }
 
