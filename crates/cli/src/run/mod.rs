@@ -3,6 +3,7 @@
 //! A single file is shown in full. A folder of cases is a regression run: one line per run, then in full those that
 //! need attention, a table, and a summary.
 
+mod history;
 mod specs;
 mod task;
 
@@ -44,6 +45,7 @@ Examples:
   anchorite run cases/bugs/MDEV-26642.case --on mariadb@10.11 --level all
   anchorite run cases/bugs/MDEV-27992.case --on mariadb@10.11 --oracle final-state
   anchorite run cases/probe/P4.case cases/probe/G2.case --same-tables
+  anchorite run cases/probe/G2.case --on postgres@15 --level rr --history G2.jsonl
   anchorite run deadlock-hard.spec --on postgres@15 --format isolationtester")]
 pub struct RunArgs {
     /// .case files, PostgreSQL isolation .spec files, or folders with such files at any depth
@@ -80,6 +82,10 @@ pub struct RunArgs {
     /// Do not ask the server who waits: no answer for this many milliseconds counts as blocked
     #[arg(long, value_name = "MS")]
     silence: Option<u64>,
+    /// Also run the case on tables that tell who wrote each row, and write what happened for `anchorite check`: one
+    /// case on one target at one level; compressed if the name ends in .gz
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
     #[command(flatten)]
     second: SecondArgs,
     #[command(flatten)]

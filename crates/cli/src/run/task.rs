@@ -69,6 +69,9 @@ impl RunTask<'_> {
             self.second.as_ref().map(|second| second.must_be_like(target)).transpose()?;
             let jobs = self.jobs(target, &cases)?;
             self.interrupt.attend(|| self.work(target, &jobs, cases.len() > 1, done))?;
+            if let Some(path) = &self.arguments.history {
+                self.interrupt.attend(|| self.write_history(target, &cases, path))?;
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! The library does the work; this file handles the arguments, the target, the file of the history and the output.
 
 mod faults;
-mod history;
+pub mod history;
 mod live;
 mod output;
 mod page;
