@@ -114,17 +114,51 @@ impl Noticed {
             vec![self.how.clone(), down.cause.words.clone(), down.afterwards.clone(), tried];
         let log = down.log.iter().flat_map(|log| log.lines()).map(str::trim);
         because.extend(log.filter(|line| !line.is_empty()).map(str::to_owned));
-        let anomaly = "server-crash".to_owned();
-        let verdict = Verdict::broken(&anomaly, because);
+        let said = Said { anomaly: "server-crash", reason: &down.cause.words, because };
+        let run = run.unwrap_or_else(|| unrun(reduced, self.target.clone(), level, &self.how));
+        self.finding_of(said, number, case, run, confirmed)
+    }
+
+    /// The finding that a line in the log of a server that lives on is.
+    pub fn alarm(mut self, lines: &[String]) -> Finding {
+        let of_it = self.running.first();
+        let case = of_it.map(|running| running.case.clone()).unwrap_or_default();
+        let (level, number) =
+            of_it.map_or((None, 0), |running| (running.level, running.spot.number));
+        let tried = "it is the case that ran last before the log was read; the line may be from one of \
+                     those before it";
+        let mut because = vec![self.how.clone(), tried.to_owned()];
+        because.extend(lines.iter().cloned());
+        let reason = lines.first().cloned().unwrap_or_default();
+        let said = Said { anomaly: "server-log", reason: &reason, because };
+        let run = self.runs.first_mut().and_then(Option::take);
+        let run = run.unwrap_or_else(|| unrun(case.clone(), self.target.clone(), level, &self.how));
+        self.finding_of(said, number, case, run, Confirmed { shown: 0, runs: 0 })
+    }
+
+    fn finding_of(
+        self,
+        said: Said<'_>,
+        number: u64,
+        case: Case,
+        run: Run,
+        confirmed: Confirmed,
+    ) -> Finding {
+        let Said { anomaly, reason, because } = said;
+        let verdict = Verdict::broken(anomaly, because);
         let oracle = ORACLE.to_owned();
+        let claim = match anomaly {
+            "server-crash" => "A server does not end because of SQL that its clients send.",
+            _ => "SQL that clients send breaks nothing inside the server.",
+        };
         Finding {
             options: Vec::new(),
-            fingerprint: fingerprint(&self.target, &down.cause.words),
+            fingerprint: fingerprint(&self.target, reason),
             title: String::new(),
             on: self.on,
             signature: Signature {
                 oracle: oracle.clone(),
-                anomaly,
+                anomaly: anomaly.to_owned(),
                 exception: None,
                 rank: Rank::Broken,
             },
@@ -136,14 +170,22 @@ impl Noticed {
             origin: Origin::Generated { seed: self.seed, number },
             original: case,
             before: Vec::new(),
-            run: run.unwrap_or_else(|| unrun(reduced, self.target, level, &self.how)),
+            run,
             judgements: vec![Judgement::new(&oracle, verdict)],
             covers: Vec::new(),
             confirmed,
             contrast: Vec::new(),
-            claim: vec!["A server does not end because of SQL that its clients send.".to_owned()],
+            claim: vec![claim.to_owned()],
         }
     }
+}
+
+/// What a finding says.
+struct Said<'a> {
+    anomaly: &'static str,
+    /// What distinguishes it from others.
+    reason: &'a str,
+    because: Vec<String>,
 }
 
 /// The name of a crash with this reason.

@@ -20,6 +20,7 @@ pub mod examiner;
 pub mod finding;
 pub mod hash;
 pub mod learn;
+mod log_alarm;
 mod naming;
 pub mod plan;
 mod question;

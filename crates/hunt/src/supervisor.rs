@@ -20,6 +20,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anchorite_drivers::{Target, Trace, wait_for_interrupt};
 
 use crate::ending::{Cause, Clues, End, Sort, announces_shutdown, says_crash, tells_end};
+use crate::log_alarm::LogAlarm;
 use crate::retrial::{Candidates, Retrial};
 use crate::server_control::DYING;
 pub use crate::server_control::{PATIENCE, ServerControl, Wait};
@@ -97,6 +98,7 @@ pub struct Gone {
 pub struct Supervisor {
     current: Mutex<Current>,
     server_control: Mutex<Box<dyn ServerControl>>,
+    alarm: Mutex<LogAlarm>,
 }
 
 struct Current {
@@ -127,10 +129,22 @@ impl Current {
 impl Supervisor {
     /// A target and its supervisor.
     pub fn new(target: Arc<dyn Target>, server_control: Box<dyn ServerControl>) -> Self {
+        let words = &target.info().product.descriptor().ending;
+        let alarm = LogAlarm::since(server_control.log_tail().as_deref(), words);
         Self {
             current: Mutex::new(Current::new(target, 0)),
             server_control: Mutex::new(server_control),
+            alarm: Mutex::new(alarm),
         }
+    }
+
+    /// The lines of the log that say that something is wrong, and did not before; none while somebody finds out whether
+    /// the server lives.
+    pub(crate) fn alarming_lines(&self) -> Vec<String> {
+        let Ok(server_control) = self.server_control.try_lock() else { return Vec::new() };
+        let Some(log) = server_control.log_tail() else { return Vec::new() };
+        let (target, _) = self.current();
+        lock(&self.alarm).read(&log, &target.info().product.descriptor().ending)
     }
 
     /// The target as it is now, and its generation.

@@ -15,7 +15,7 @@ use anchorite_model::{Case, Ending, Finding, FindingLine, HuntSummary, Product};
 use anchorite_stage::RunOptions;
 use anchorite_store::{Campaign, CampaignTarget, Past, Store};
 
-use mortal::{DEADLY, Doctor, Server, Story};
+use mortal::{COMPLAINT, DEADLY, Doctor, Server, Story};
 
 /// So many cases there are.
 const CASES: u64 = 40;
@@ -76,7 +76,7 @@ fn play(story: Story, is_ours: bool, time: Option<Duration>) -> Outcome {
     let store = Store::begin(&out, campaign, true).expect("a new campaign");
     let asked = Arc::new(AtomicUsize::new(0));
     let doctor = Doctor { server: Arc::clone(&server), is_ours, asked: Arc::clone(&asked) };
-    let has_deadly = story.dies_of_case;
+    let has_deadly = story.dies_of_case || story.only_complains;
     let hunt_target = HuntTarget {
         against: None,
         on: "mortal".to_owned(),
@@ -135,6 +135,18 @@ fn the_case_that_crashes_the_server_again_is_the_one() {
     assert_eq!(outcome.ended.summary.findings[0].hits, 1, "it is not run again by its worker");
     assert_eq!((outcome.crashes.len(), outcome.ended.summary.cases), (1, CASES - 1));
     assert_eq!(outcome.ended.tally.lost_connections, 0);
+}
+
+#[test]
+fn a_line_in_the_log_of_a_server_that_lives_on_is_a_finding() {
+    let story = Story { only_complains: true, ..Story::default() };
+    let outcome = play(story, true, None);
+    assert!(matches!(outcome.ended.stop, Stop::Done), "{:?}", outcome.ended.stop);
+    let finding = outcome.finding.expect("a finding");
+    assert_eq!(finding.signature.anomaly, "server-log");
+    assert!(because(&finding).contains(COMPLAINT), "{}", because(&finding));
+    assert_eq!(outcome.ended.summary.findings.len(), 1, "once");
+    assert_eq!((outcome.crashes.len(), outcome.ended.summary.cases), (0, CASES));
 }
 
 #[test]

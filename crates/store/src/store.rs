@@ -275,6 +275,19 @@ impl Store {
         self.settle(suspect, Conclusion::Counted)
     }
 
+    /// Writes a finding about a server that lives on, which no suspect led to; returns whether it is new.
+    pub fn alarm(
+        &mut self,
+        finding: &Finding,
+        place: usize,
+        pages: Pages<'_>,
+    ) -> Result<bool, StoreError> {
+        self.open()?;
+        let is_new = self.findings.write(&self.folder.findings(), finding, pages)?.is_new;
+        self.findings.hit(&finding.fingerprint, place);
+        Ok(is_new)
+    }
+
     /// A server went away; returns whether this is a new finding. Without a finding it is only recorded.
     pub fn crash(
         &mut self,

@@ -89,6 +89,31 @@ impl Campaign<'_> {
         }
     }
 
+    /// Records what the log of a server that lives on says about something wrong.
+    pub(super) fn heed_log(&self, worker_state: &WorkerState, place: Place) -> Result<(), Stop> {
+        let hunt_target = &self.hunt_targets[place.hunt_target];
+        let lines = hunt_target.supervisor.alarming_lines();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let target = hunt_target.supervisor.current().0.info().clone();
+        let running: Vec<RunningCase> =
+            worker_state.running_on(place.hunt_target).into_iter().collect();
+        let spot = running.first().map(|running| running.spot);
+        let how = "the server lives on, and says in its log that something is wrong".to_owned();
+        let (on, is_ours) = (hunt_target.on.clone(), hunt_target.supervisor.is_ours());
+        let (seed, runs, reduced) = (self.seed, Vec::new(), None);
+        let noticed = Noticed { target, on, is_ours, seed, how, running, runs, reduced };
+        let finding = noticed.alarm(&lines);
+        let mut store = lock(&self.store);
+        let place = spot.map_or(0, |spot| spot.place);
+        let pages = |finding: &Finding| pages(finding, VERSION);
+        if store.alarm(&finding, place, &pages).map_err(Stop::Store)? {
+            self.tell_found(&store, &finding.fingerprint);
+        }
+        Ok(())
+    }
+
     /// Records that a server was down, and says how the thread that noticed continues.
     fn record(&self, noticed: Noticed, down: &Down) -> Result<Next, Stop> {
         // Without a better suspect, the worker that noticed does not run its case again.

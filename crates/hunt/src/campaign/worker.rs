@@ -70,7 +70,8 @@ impl Campaign<'_> {
         }
         // What was done before a failure also counts.
         let journalled = self.journal(&mut batch);
-        outcome.and(journalled)
+        let heeded = self.heed_log(worker_state, place);
+        outcome.and(journalled).and(heeded)
     }
 
     /// Runs cases until the end of the block, or until the target has to be reopened.

@@ -15,6 +15,8 @@ use anchorite_model::{DbError, Level, TargetInfo};
 
 /// A statement with this remark kills the server.
 pub const DEADLY: &str = "/* deadly */";
+/// What it may say in its log.
+pub const COMPLAINT: &str = "assertion failed: i < n, and the page is corrupt";
 /// A server that comes back is refused this often before.
 const REFUSALS: usize = 3;
 
@@ -33,6 +35,8 @@ pub struct Story {
     pub takes_us_along: bool,
     /// Whether our own signal comes a moment after its end was noticed.
     pub interrupts: bool,
+    /// Whether it does not die, but complains in its log.
+    pub only_complains: bool,
 }
 
 impl Default for Story {
@@ -44,6 +48,7 @@ impl Default for Story {
             stays_away: false,
             takes_us_along: false,
             interrupts: false,
+            only_complains: false,
         }
     }
 }
@@ -55,6 +60,7 @@ pub struct Server {
     life: Mutex<Arc<AtomicBool>>,
     statements: AtomicUsize,
     interrupt: Mutex<Option<Arc<AtomicBool>>>,
+    has_complained: AtomicBool,
 }
 
 impl Server {
@@ -65,6 +71,7 @@ impl Server {
             life: Mutex::new(Arc::new(AtomicBool::new(true))),
             statements: AtomicUsize::new(0),
             interrupt: Mutex::default(),
+            has_complained: AtomicBool::new(false),
         })
     }
 
@@ -90,6 +97,8 @@ impl Server {
     /// Whether the server dies of this statement.
     fn is_deadly(&self, sql: &str) -> bool {
         let count = self.statements.fetch_add(1, Ordering::SeqCst) + 1;
+        let complains = self.story.only_complains && sql.contains(DEADLY);
+        self.has_complained.fetch_or(complains, Ordering::SeqCst);
         self.story.dies_of_case && sql.contains(DEADLY) || self.story.dies_after == Some(count)
     }
 
@@ -131,7 +140,9 @@ impl ServerControl for Doctor {
     }
 
     fn log_tail(&self) -> Option<String> {
-        self.is_ours.then(|| "from its log:\n  all is well".to_owned())
+        let complains = self.server.has_complained.load(Ordering::SeqCst);
+        let line = if complains { COMPLAINT } else { "all is well" };
+        self.is_ours.then(|| format!("from its log:\n  {line}"))
     }
 
     fn open(&self) -> Result<Arc<dyn Target>, String> {

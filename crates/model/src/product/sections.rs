@@ -46,6 +46,8 @@ pub struct VersionText {
 pub struct EndWords {
     /// In a line of its log: it crashed. The more telling ones come first.
     pub log_crashed: Vec<String>,
+    /// In a line of its log, while it lives on: something is wrong that SQL must not cause.
+    pub log_alarm: Vec<String>,
     /// In a line of its log: somebody sent it a signal.
     pub log_killed: Vec<String>,
     /// To its clients: a part of it has crashed.
