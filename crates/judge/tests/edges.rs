@@ -38,7 +38,10 @@ fn found(target: &dyn Target, case: &Case) -> BTreeSet<String> {
     let nodes = traced.nodes();
     let of = |node: usize| told.case.of(nodes[node].performed.n);
     let all = traced.between(&nodes).certain.into_iter();
-    let between = all.filter(|edge| nodes[edge.from].transaction != nodes[edge.to].transaction);
+    // Outside a transaction, a query of all rows before a statement is a transaction of its own.
+    let between = all.filter(|edge| {
+        nodes[edge.from].transaction != nodes[edge.to].transaction && of(edge.from) != of(edge.to)
+    });
     let told = between
         .map(|edge| format!("{} before {}: {}", of(edge.from), of(edge.to), edge.kind_name()));
     told.collect()
@@ -54,7 +57,8 @@ fn every_edge_is_as_the_text_derives_it() {
     assert!(!cases.is_empty());
     for url in ["sqlite", "sqlite:wal"].into_iter().chain(urls.split_whitespace()) {
         let target = open(url).unwrap_or_else(|error| panic!("{error}"));
-        for case in &cases {
+        let product = target.info().product;
+        for case in cases.iter().filter(|case| case.header.targets.contains(&product)) {
             let place = format!("{} on {}", case.name, target.info());
             assert_eq!(found(target.as_ref(), case), announced(case), "{place}");
         }

@@ -165,7 +165,8 @@ mod tests {
             assert!(graph.lines().any(|told| told == line), "{line}\n{graph}");
         }
         assert_eq!(markdown(&[]), "");
-        let list = "- t1 (step 1) → t2 (step 2): `rw-predicate`\n- t2 (step 2) → t1 (step 1): `wr`\n";
+        let list =
+            "- t1 (step 1) → t2 (step 2): `rw-predicate`\n- t2 (step 2) → t1 (step 1): `wr`\n";
         assert!(markdown(&cycle).ends_with(list), "{}", markdown(&cycle));
     }
 }

@@ -109,6 +109,7 @@ fn graph(seen: &Observation) -> Vec<Sighting> {
         shape: seen.anomaly.name(),
         by_write: false,
         steps: Vec::new(),
+        cycle: Vec::new(),
         because: vec!["t1 before t2: step 1 of t1 saw (1, 10) of t".to_owned()],
     };
     if seen.possible { vec![sighting] } else { Vec::new() }
