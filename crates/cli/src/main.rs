@@ -9,6 +9,7 @@ mod descriptors;
 mod exit;
 mod export;
 mod files;
+mod history_file;
 mod hunt;
 mod interrupt;
 mod leftovers;

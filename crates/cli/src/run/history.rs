@@ -16,9 +16,9 @@ use anchorite_stage::{FreshTables, RunOptions};
 
 use super::task::RunTask;
 use crate::exit::BadInput;
+use crate::history_file::HistoryFile;
 use crate::levels::chosen;
 use crate::output::tell;
-use crate::stress::history::HistoryFile;
 
 impl RunTask<'_> {
     /// Runs the only case with instrumented rows, and writes its history.

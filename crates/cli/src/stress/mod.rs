@@ -3,7 +3,6 @@
 //! The library does the work; this file handles the arguments, the target, the file of the history and the output.
 
 mod faults;
-pub mod history;
 mod live;
 mod output;
 mod page;
@@ -31,8 +30,8 @@ use anchorite_stress::{
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use self::history::HistoryFile;
 use crate::exit::{BadInput, Exit};
+use crate::history_file::HistoryFile;
 use crate::interrupt::Interrupt;
 use crate::levels::{LevelChoice, chosen};
 use crate::login::LoginArgs;
