@@ -68,9 +68,13 @@ impl SmallDisk {
         let full = Full(path);
         let disk = statfs(&self.0)?;
         let room = disk.f_bavail.saturating_mul(u64::try_from(disk.f_bsize).unwrap_or(0));
-        if room > 0 {
-            // Others may be taking some of it; the pages take what is left.
-            let _ = fallocate(&file, FallocateFlags::empty(), 0, room);
+        // Others may be taking some of it: what is too much is tried again by half.
+        let (mut taken, mut part) = (0, room);
+        while part >= PAGE.len() as u64 {
+            match fallocate(&file, FallocateFlags::empty(), taken, part) {
+                Ok(()) => taken += part,
+                Err(_) => part /= 2,
+            }
         }
         loop {
             match file.write(&PAGE) {

@@ -156,8 +156,11 @@ impl<'r, 's> Trouble<'r, 's> {
             }
             Fault::FillDisk => {
                 let server = self.server.as_mut().ok_or_else(|| gone(String::new()))?;
-                let full = server.fill_disk().map_err(gone)?;
                 let log = &self.shared.log;
+                // Filling takes a while, in which a short run would be over.
+                log.shut();
+                let full = server.fill_disk().map_err(gone)?;
+                log.unshut();
                 log.meets_trouble(log.begun() + FULL_FOR, FULL_LIMIT);
                 drop(full);
             }
