@@ -5,7 +5,7 @@
 //! transactions, every statement must read and write what it did in the run, and the tables must end alike: each
 //! statement finds the same versions of the same rows.
 //!
-//! * [`replay`]: what is replayed, in which orders, and what comes out otherwise. [`steady`]: whether a statement does
+//! * `replay`: what is replayed, in which orders, and what comes out otherwise. `steady`: whether a statement does
 //!   the same whenever it finds the same rows.
 //!
 //! Source: Jiang et al., *Detecting Transactional Bugs in Database Engines via Graph-Based Oracle Construction*
