@@ -68,7 +68,8 @@ fn a_bug_is_shown_with_its_measurements_and_its_case() {
     let shown = told(&["show", "MDEV-26642"], 0);
     for part in [
         "MDEV-26642: an UPDATE",
-        "mariadb 10.11.18: (rr)",
+        "mariadb 10.11.18: rr",
+        "mysql 9.7.4: (rr)",
         "/* t1 */ UPDATE t SET a = 10",
         "isolation",
     ] {
