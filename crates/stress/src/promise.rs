@@ -113,7 +113,7 @@ impl Promises {
         if shape == "thin-air-read" {
             return broken("unwritten-version", "a version that nobody wrote", shape);
         }
-        if shape.starts_with("G-single") && (is_timed || found.steps.len() == 1) {
+        if shape.starts_with("G-single") && is_before_its_reader(found) {
             return self.stale(found, witnesses);
         }
         let anomaly = match shape {
@@ -208,6 +208,15 @@ impl Promises {
 
 fn broken(name: &'static str, explained: &'static str, shape: &'static str) -> Weighed {
     Weighed { name, explained, shape, standing: Standing::Violation, page: None }
+}
+
+/// Whether what a read missed had been committed before its transaction began. If the transaction itself saw something
+/// later in another way, its read may have been right when it was made.
+fn is_before_its_reader(found: &Found) -> bool {
+    let mut readers = found.steps.iter().filter(is_rw).map(|step| step.from);
+    let is_invoked_later =
+        |reader| found.steps.iter().any(|step| step.to == reader && step.kind == Kind::RealTime);
+    found.steps.len() == 1 || readers.any(is_invoked_later)
 }
 
 fn is_rw(step: &&Step) -> bool {

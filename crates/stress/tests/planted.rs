@@ -115,3 +115,25 @@ fn one_version_is_replaced_once() {
         serial(judge("mysql", Level::ReadCommitted), &records, &[read(row(), token(2, 0))]);
     assert!(names(&counts).contains(&(Standing::Violation, "incompatible-order")), "{counts:?}");
 }
+
+#[test]
+fn a_read_that_was_right_when_it_was_made_is_not_stale() {
+    let other = row() + 1;
+    let last = [read(row(), token(2, 0)), read(other, token(1, 1))];
+    for (level, expected) in [
+        (Level::ReadCommitted, (Standing::Allowed, "G-single")),
+        (Level::RepeatableRead, (Standing::Undecided, "G-single")),
+    ] {
+        let mut judge = judge("postgres", level);
+        // T1 reads one row, T2 replaces it, T3 writes another one afterwards, and T1 replaces that.
+        judge.begin(1, 1);
+        judge.begin(2, 2);
+        judge.end(&record(2, Outcome::Committed, &[write(row(), 0, token(2, 0))]), 3);
+        judge.begin(3, 4);
+        judge.end(&record(3, Outcome::Committed, &[write(other, 0, token(3, 0))]), 5);
+        let seen = [read(row(), 0), write(other, token(3, 0), token(1, 1))];
+        judge.end(&record(1, Outcome::Committed, &seen), 6);
+        let counts = judge.finish(&record(4, Outcome::Committed, &last), (7, 8));
+        assert_eq!(names(&counts), [expected], "{level}");
+    }
+}

@@ -396,7 +396,8 @@ impl Live {
             self.versions.drop_reader(*row, *version, number);
         }
         for write in &node.writes {
-            self.versions.settle(write.row, write.version(number), write.replaced);
+            let is_kept = |txn| self.window.has(txn);
+            self.versions.settle(write.row, write.version(number), write.replaced, is_kept);
         }
     }
 }

@@ -113,13 +113,23 @@ impl Versions {
         }
     }
 
-    /// The writer of a version is dropped: it is the newest settled one now, and what it replaced is old.
-    pub(super) fn settle(&mut self, row: u64, version: Version, replaced: Version) {
+    /// The writer of a version is dropped: it is the newest settled one now, and what it replaced is old. Those that
+    /// are dropped together come in any order, because answers can arrive in another order than that of the commits:
+    /// one whose successor is dropped as well is not the newest.
+    pub(super) fn settle(
+        &mut self,
+        row: u64,
+        version: Version,
+        replaced: Version,
+        is_kept: impl Fn(u64) -> bool,
+    ) {
         self.known.remove(&(row, replaced));
         // Otherwise the one that replaced it was dropped before.
         if let Some(known) = self.known.get_mut(&(row, version)) {
             known.writer = Writer::Settled;
-            self.newest_settled.insert(row, version);
+            if !known.is_intermediate && known.next.is_none_or(is_kept) {
+                self.newest_settled.insert(row, version);
+            }
             self.forget_if_idle(row, version);
         }
     }
