@@ -49,7 +49,11 @@ pub fn run_on(
     let product = target.info().product;
     let tongue = if options.is_judged { Tongue::of(product) } else { Tongue::bare(product) };
     let tongue = tongue.on(Shape::of(&options.workloads, options.seed));
-    prepare(schema.as_ref(), &tongue, &options.workloads)?;
+    // The table must outlive the server even where settings let it lose what sessions commit.
+    let is_lost = options.faults.iter().any(|fault| fault.restarts());
+    let server_data = product.descriptor().server.as_ref();
+    let write_out = server_data.and_then(|data| data.write_out.as_deref()).filter(|_| is_lost);
+    prepare(schema.as_ref(), &tongue, &options.workloads, write_out)?;
     let open = |number| open_session(schema.as_ref(), number, options.level);
     let opened = (0..options.sessions).map(open).collect::<Result<Vec<_>, _>>()?;
     let level_read_back = opened.first().map(|one| one.level_read_back.clone()).unwrap_or_default();
@@ -115,9 +119,10 @@ fn prepare(
     schema: &dyn Schema,
     tongue: &Tongue,
     workloads: &[Workload],
+    write_out: Option<&str>,
 ) -> Result<(), StressError> {
     let mut session = schema.own_session(LOCK_WAIT)?;
-    for sql in tongue.setup(workloads) {
+    for sql in tongue.setup(workloads).into_iter().chain(write_out.map(str::to_owned)) {
         execute(session.as_mut(), &sql, STATEMENT_LIMIT)
             .map_err(|error| StressError::Statement { what: "cannot prepare the table", error })?;
     }

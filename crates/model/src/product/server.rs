@@ -12,6 +12,8 @@ pub struct Server {
     pub arguments: Vec<String>,
     /// Further arguments with which every answered COMMIT survives the end of the server; empty if none are known.
     pub durable: Vec<String>,
+    /// A statement after which all that was committed is on disk, whatever the settings are.
+    pub write_out: Option<String>,
     /// Arguments that leave out what only costs time where many sessions run at full speed.
     #[serde(default)]
     pub fast: Vec<String>,
