@@ -24,7 +24,9 @@ fn anchorite(arguments: &[&str]) -> Output {
 fn probe(arguments: &[&str]) -> (Option<i32>, String) {
     let output = anchorite(&[&["probe"], arguments].concat());
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.is_empty(), "{arguments:?}: {errors}");
+    // What killed runs have left in the folder for temporary files is removed by whoever comes next.
+    let is_quiet = errors.lines().all(|line| line.contains("that earlier runs had left"));
+    assert!(is_quiet, "{arguments:?}: {errors}");
     (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
 }
 
